@@ -115,11 +115,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     _rows: CentredRows | LearnedRows
 
     def transform(self, X: ArrayLike) -> Floats:
-        """
-        Return the coordinates (k, m) of the rows X (k, D) out of sample.
-
-        ``InputError`` names a row that resembles none that was fitted.
-        """
+        """Return coordinates (k, m) of rows X (k, D); refuse one that resembles none."""
         check_is_fitted(self)
         return self._project(self._rows.transform(checked_rows('X', X, self.n_features_in_)))
 
@@ -161,11 +157,7 @@ class TwoViews(Estimator, ABC):
         """Embed the two views, each on its own."""
 
     def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
-        """
-        Find what the views X (n, D_X) and Y (n, D_Y) share; row i of both is one sample.
-
-        Raises ``InputError`` if these are too small, or share fewer than k directions.
-        """
+        """Find what the views X (n, D_X) and Y (n, D_Y) share; row i of both is one sample."""
         first, second = checked_rows('X', X), checked_rows('Y', Y)
         if len(first) != len(second):
             msg = f'X has {len(first)} rows and Y {len(second)}; row i of both is one sample'

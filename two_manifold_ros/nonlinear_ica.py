@@ -75,11 +75,7 @@ class NonlinearICA(Estimator):
         self.power = power
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """
-        Find the variables behind the points X (N, D), from the clouds around them in y.
-
-        Raises ``InputError`` if these do not fit together or are too few for what is asked.
-        """
+        """Find the variables behind the points X (N, D), from the clouds around them in y."""
         rows = checked_rows('X', X)
         count = self.n_components
         # Functions of one variable, their products, their doubles; some others may come before.

@@ -99,11 +99,7 @@ def _centred(columns: Floats, which: str) -> tuple[Floats, float]:
 
 
 def response_features(gram: Floats) -> Floats:
-    r"""
-    Return columns Y (n, q) with :math:`Y Y^\top = H K H` of a response kernel K (n, n).
-
-    Raises ``InputError`` if K is not square, finite, symmetric or positive semidefinite.
-    """
+    r"""Return Y (n, q) with :math:`Y Y^\top = H K H` of a response kernel K; refuse others."""
     if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not np.isfinite(gram).all():
         msg = f'the response kernel has the shape {gram.shape}; give finite (n, n) numbers'
         raise InputError(msg)
@@ -240,10 +236,9 @@ def fit_position_map(
 
 def cross_validated(coordinates: Floats, positions: Floats, penalty: float) -> float:
     """
-    Return the root mean square error, metres, of `fit_position_map` on points left out in turn.
+    Return the RMS error, metres, of `fit_position_map` on stretches in time left out in turn.
 
-    The points are in order of time, and stretches are left out: neighbours in time say nothing
-    about places where nothing is known.
+    Neighbours in time say nothing about places where nothing is known.
     """
     squares = []
     for kept, left_out in _folds(len(positions)):
@@ -255,10 +250,9 @@ def cross_validated(coordinates: Floats, positions: Floats, penalty: float) -> f
 
 def within_reach(known: Floats, asked: Floats) -> Bools:
     """
-    Return which points (l, m) are about as near to known ones as what `cross_validated` left out.
+    Return which points (l, m) are within twice the distance that 95 % of what is left out keeps.
 
-    Only within twice the distance that 95 % of what is left out keeps does its error hold. The
-    known ones (n, m) are in order of time.
+    Only there the error of `cross_validated` holds. The known ones (n, m) are in order of time.
     """
     nearest = [cKDTree(known[kept]).query(known[out])[0] for kept, out in _folds(len(known))]
     reach = 2.0 * np.quantile(np.concatenate(nearest), 0.95)

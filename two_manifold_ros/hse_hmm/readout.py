@@ -48,11 +48,7 @@ def velocities(positions: Floats, period_s: float) -> Floats:
 
 
 def segment_targets(positions: Floats, horizons: Sequence[int], period_s: float) -> Floats:
-    """
-    Return the (T, H + 1, 2) targets of the ticks of a segment with (T, 2) positions, metres.
-
-    They are the positions at H horizons, in ticks, then the velocity; NaN where unknown.
-    """
+    """Return (T, H + 1, 2) positions at H horizons, in ticks, and velocity; NaN if unknown."""
     targets = np.full((len(positions), len(horizons) + 1, 2), np.nan)
     for column, horizon in enumerate(horizons):
         if horizon < len(positions):
@@ -83,11 +79,7 @@ def floors(values: Floats) -> Floats:
 
 
 def second_moments(values: Floats) -> tuple[Floats, Floats]:
-    """
-    Return the (c, 2) means and (c, 2, 2) covariances of (n, c, 2) targets, NaN where unknown.
-
-    A target that is never known has zero mean, one known at most once unit covariance.
-    """
+    """Return (c, 2) means and (c, 2, 2) covariances of (n, c, 2); 0 and 1 if unknown."""
     means = np.zeros(values.shape[1:])
     covariances = np.tile(np.eye(2), (values.shape[1], 1, 1))
     least = floors(values)
@@ -139,12 +131,7 @@ class RidgeReadout:
 
 
 def fit_ridge(states: Floats, targets: Floats) -> RidgeReadout:
-    """
-    Fit states (n, k) after each observation to targets (n, c, 2), NaN where unknown, one by one.
-
-    The penalty is `RIDGE` over the mean square of the states; a target that is never known keeps
-    the prior of `second_moments`.
-    """
+    """Fit states (n, k) after each observation to targets (n, c, 2), NaN where unknown."""
     means, covariances = second_moments(targets)
     least = floors(targets)
     coefficients = np.zeros((*means.shape, states.shape[1]))
@@ -165,11 +152,7 @@ def fit_ridge(states: Floats, targets: Floats) -> RidgeReadout:
 
 @compiled
 def sharpen(weights: Floats, chosen: Ints, shares: Floats) -> int:
-    """
-    Raise the positive weights (n,) to the sixth power, relative to the largest.
-
-    Return how many count; ``chosen`` (n,) int64 and ``shares`` (n,) get their places and shares.
-    """
+    """Fill places and sixth powers of the weights (n,) that count; return how many they are."""
     largest = 0.0
     for i in range(weights.size):
         largest = max(largest, weights[i])
@@ -204,11 +187,7 @@ def sum_rows(chosen: Ints, shares: Floats, rows: Floats, sums: Floats) -> None:
 def fill_moments(
     sums: Floats, floors: Floats, factors: Floats, means: Floats, covariances: Floats
 ) -> None:
-    """
-    Turn sums (6 c,) of rows into means (c, 2) and covariances (c, 2, 2), see (7.2).
-
-    Both hold the prior, which stays where no chosen tick has the target.
-    """
+    """Turn sums (6 c,) into means (c, 2) and covariances (c, 2, 2), which hold the prior."""
     count = factors.size
     for c in range(count):
         if sums[c] > 0.0:
@@ -296,11 +275,7 @@ def calibrate(errors: Floats, covariances: Floats, independent: float) -> Calibr
 
 
 def share_factor(squared: Floats) -> float:
-    """
-    Return the factor for covariances by the squared Mahalanobis lengths (n,) of their errors.
-
-    It is the geometric mean of those with which the 68 % and the 95 % ellipse hold their share.
-    """
+    """Return the factor with which 68 % and 95 % ellipses hold their share, geometric mean."""
     ratios = np.quantile(squared, LEVELS) / CHI_SQUARE
     return float(np.sqrt(np.prod(np.maximum(ratios, 1e-6))))
 

@@ -102,7 +102,7 @@ def shared_directions(
     Couple centred coordinates (n, m_F) and (n, m_P) of future and past windows of the same ticks.
 
     There are ``rank`` directions, fewer if the spectrum falls below `SMALLEST_RATIO`. Raises
-    ``InputError`` if the past predicts nothing of the future, or there is no such coupling.
+    ``InputError`` if nothing is shared.
     """
     future_map, past_map, values = couple(future, past, coupling)
     if not values[0] > 0.0:
@@ -185,12 +185,7 @@ class Tables:
 def build_tables(
     past: Floats, shifted: Floats, directions: SharedDirections, *, stable: bool = True
 ) -> Tables:
-    """
-    Build tables with k = 1 + directions of past and shifted coordinates (n, m_P) and (n, m_F).
-
-    The shifted futures are centred with the mean of the own futures. If ``stable``, growing modes
-    of the transition are shrunk to modulus 1.
-    """
+    """Build tables of past (n, m_P) and shifted (n, m_F), centred as the own futures."""
     ones = np.ones((len(past), 1))
     weights = np.hstack([ones, past @ directions.past_map]) / len(past)
     states = np.hstack([ones, shifted @ directions.future_map])
@@ -241,11 +236,7 @@ def gaussian_kernel(left: Floats, right: Floats, bandwidth: float) -> Floats:
 
 
 def median_observation_distance(observations: Floats) -> float:
-    """
-    Return the median distance between observations, over some 1,000 evenly spread ones.
-
-    Raises ``InputError`` if at least half of them are identical.
-    """
+    """Return the median distance of some 1,000 observations; refuse if half are identical."""
     # A filter of a route, which loads this file as well, needs no SciPy.
     from scipy.spatial.distance import pdist  # noqa: PLC0415 - see above
 

@@ -111,12 +111,7 @@ def embed_walk(
     bandwidth: float,
     notes: tuple[str, ...],
 ) -> Embedding:
-    r"""
-    Embed by the eigenfunctions of a random walk, times their eigenvalues.
-
-    ``graph`` (n, n) holds symmetric affinities, connected, of each point with itself too;
-    ``respond`` makes the response of the (n,) ``factors`` :math:`q^{-\alpha}`.
-    """
+    """Embed by a walk over affinities (n, n), with the response of ``factors`` (n,)."""
     from scipy.sparse import diags
 
     factors = np.asarray(graph.sum(axis=1)).ravel() ** -density
@@ -215,11 +210,7 @@ class GivenCovariances:
 
 @dataclass(frozen=True)
 class NeighboursInTime:
-    """
-    Covariances of the ``reach`` points before and after every point, about their mean.
-
-    Of windows, those that overlap count; other points follow each other in time without a gap.
-    """
+    """Covariances of ``reach`` points, or windows that overlap, before and after each."""
 
     reach: int
     rank: int
@@ -296,12 +287,7 @@ def power_mean(first: Floats, second: Floats, power: float) -> Floats:
 
 @dataclass(frozen=True)
 class AnisotropicTransition(LocalMetric):
-    r"""
-    Probabilities :math:`a_j \propto \exp(-d_j^2 / 2\sigma^2)\, q_j^{-\alpha}` of a step.
-
-    A new point takes covariance and steps of the training point that is nearest in the ordinary
-    distance.
-    """
+    r"""Probabilities :math:`a_j \propto \exp(-d_j^2 / 2\sigma^2)\, q_j^{-\alpha}` of a step."""
 
     bandwidth: float  # sigma
     power: float  # of the mean of the two squared distances

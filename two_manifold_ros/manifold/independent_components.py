@@ -35,11 +35,7 @@ def local_covariances(bursts: Floats, duration: float) -> Floats:
 
 
 def covariances_of_ends(ends: Floats, duration: float) -> Floats:
-    r"""
-    Estimate :math:`J J^\top` from the ends of paths (Singer & Coifman 2008, eq. 35).
-
-    ``ends`` (n, b, D) of b paths of a ``duration`` from each of n points give sample covariances.
-    """
+    r"""Estimate :math:`J J^\top` from ends (n, b, D) of paths (Singer & Coifman 2008, eq. 35)."""
     centred = ends - ends.mean(axis=1, keepdims=True)
     products = centred.transpose(0, 2, 1) @ centred
     covariances: Floats = products / ((ends.shape[1] - 1) * duration)
@@ -50,8 +46,8 @@ def covariances_of_balls(points: Floats, images: Floats, radius: float, rank: in
     r"""
     Estimate :math:`J J^\top` from the images of balls (Singer & Coifman 2008, eq. 44).
 
-    ``images`` (n, b, D) are of b places spread evenly in a ball of ``radius`` around each of the
-    ``points`` (n, D); ``rank`` is the number of variables.
+    ``images`` (n, b, D) are of b places spread evenly in a ball around each of the ``points`` (n,
+    D); ``rank`` is the number of variables.
     """
     away = images - points[:, None]
     products = away.transpose(0, 2, 1) @ away

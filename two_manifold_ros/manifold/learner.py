@@ -61,11 +61,7 @@ class PointSet:
         return self._between(first, second)
 
     def neighbours(self, count: int) -> tuple[Ints, Floats]:
-        """
-        Return (n, count) indices and squared distances of the nearest other points, exactly.
-
-        Smallest distance first; n - 1 columns if there are no more others.
-        """
+        """Return (n, count) indices and squared distances of the nearest others, nearest first."""
         from scipy.spatial import cKDTree
 
         count = min(count, len(self) - 1)
@@ -99,16 +95,11 @@ class Response(Protocol):
         """
         Return (l,) weights of a point from its (n,) squared distances to all training points.
 
-        ``None`` if it resembles none. Of distances that are all NaN, ``None`` or NaN, but no
-        error.
+        ``None`` if it resembles none. Of NaN distances, ``None`` or NaN, but no error.
         """
 
     def check(self, count: int) -> int:
-        """
-        Return how many weights there are, l, of ``count`` training points.
-
-        Raises ``ValueError`` if the fields, which are finite, do not fit together.
-        """
+        """Return how many weights there are, l; ``ValueError`` if fields do not fit."""
 
 
 @dataclass(frozen=True)
@@ -186,12 +177,7 @@ def median_distance(samples: Samples) -> float:
 
 
 def require_scale(samples: Samples, dimension: int, neighbours: int | None = None) -> float:
-    """
-    Return the median distance; refuse what no learner can embed by an ``InputError``.
-
-    That are numbers that are not whole or less than 1, too few points for them, and points most of
-    which are identical. A graph does not keep its constant mode.
-    """
+    """Return the median distance; refuse too few points for the numbers, and bad numbers."""
     for name, number in (('dimension', dimension), ('neighbours', neighbours)):
         if number is not None and (not isinstance(number, Integral) or number < 1):
             msg = f'{name} is {number!r}, but must be a whole number and at least 1'
@@ -213,11 +199,7 @@ def fix_signs(vectors: Floats) -> Floats:
 
 
 def leading_modes(matrix: Floats, count: int) -> tuple[Floats, Floats]:
-    """
-    Return the largest eigenvalues of a symmetric matrix and their vectors, signs fixed.
-
-    Left out are those below 1e-10 of the largest. Lanczos would end early where the rank is low.
-    """
+    """Return the largest eigenvalues, above 1e-10 of the first, and their vectors, signs fixed."""
     from scipy.linalg import eigh
 
     last = len(matrix) - 1
@@ -228,12 +210,7 @@ def leading_modes(matrix: Floats, count: int) -> tuple[Floats, Floats]:
 
 
 def spread_landmarks(count: int, most: int) -> Ints:
-    """
-    Return increasing indices of ``count`` points, at ``most`` so many.
-
-    The first, the last, and one drawn from each equal stretch between: not all at one place of a
-    lap.
-    """
+    """Return ``most`` increasing indices: both ends, and one drawn from each stretch between."""
     if count <= most:
         return np.arange(count)
     stretches = np.linspace(1, count - 1, most - 1).round().astype(np.int64)
@@ -242,11 +219,7 @@ def spread_landmarks(count: int, most: int) -> Ints:
 
 
 def shares_of(near: Floats, factors: Floats, places: Ints, count: int) -> Floats | None:
-    """
-    Return (n,) weights that sum to one and are proportional to affinities times factors.
-
-    Both are of some ``places``; ``None`` if all are out of reach.
-    """
+    """Return (n,) weights of sum one, affinities times factors at places, if any is near."""
     if not near.sum() > Limits.degree:
         return None
     weighted = near * factors

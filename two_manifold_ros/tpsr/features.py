@@ -51,11 +51,7 @@ class FeatureMap(Protocol):
         """Numbers in a feature vector."""
 
     def transform(self, points: Floats) -> Floats:
-        """
-        Return (n, size) float64 features of (n, inputs) points, a new array.
-
-        Raises `InputError` if the points do not fit or are not finite, or have no features.
-        """
+        """Return (n, size) float64 features, a new array; refuse points that have none."""
 
 
 @dataclass(frozen=True)
@@ -291,11 +287,7 @@ class StructuredFourierFeatures:
 def structured_fourier_features(
     inputs: int, size: int, bandwidth: float, seed: int, precision: str = 'double'
 ) -> StructuredFourierFeatures:
-    """
-    Draw structured random features as ``fourier_features`` does, for a hundred ``inputs`` or more.
-
-    Cosine transforms are quick where these have small prime factors only.
-    """
+    """Draw structured random features as ``fourier_features`` does, for 100 ``inputs`` or more."""
     rng = np.random.Generator(np.random.PCG64(seed))
     # Fewer than three flips and transforms leave the structure of the point visible.
     shape = (-(-size // inputs), 3, inputs)

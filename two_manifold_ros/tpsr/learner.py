@@ -278,12 +278,7 @@ class OnlineLearner:
         return transition
 
     def parameters(self) -> Tpsr:
-        """
-        Return the parameters of the leading states as of the last fold.
-
-        They are those of Boots & Gordon 2011, eq. 7a-c. Raises ``InputError`` before anything was
-        learned, or when the histories do not hold the constant.
-        """
+        """Return the leading states of Boots & Gordon 2011, eq. 7a-c; refuse it too early."""
         states = self._count_states()
         ends = np.stack([self.constant, self.history_sum])
         values = self.svd.values[:states]
@@ -308,11 +303,7 @@ class OnlineLearner:
 
 
 def learn(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr:
-    """
-    Learn by Boots & Gordon 2011, eq. 7a-c, without the third moments of all features.
-
-    Arguments as of `OnlineLearner` and `LearnerSettings`; fewer states if the samples have fewer.
-    """
+    """Learn by Boots & Gordon 2011, eq. 7a-c, as `OnlineLearner`, from all samples at once."""
     # Singular values and vectors, eq. 6c.
     weighted = triples.tests * triples.importance[:, None]
     tests, across = np.linalg.qr(weighted.T)

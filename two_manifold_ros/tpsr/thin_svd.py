@@ -100,11 +100,7 @@ class Basis:
         return Split(triangle, coordinates, recipe, products)
 
     def turn(self, matrix: Floats, split: Split, vectors: Floats) -> float:
-        """
-        Replace the rows by ``matrix @ [rows; vectors]``, a rotation of the recipe.
-
-        Returns by how much rounding may keep the rows from being orthonormal, at most.
-        """
+        """Replace the rows by ``matrix @ [rows; vectors]``; return the rounding, at most."""
         before, held, settled = len(self._matrix), len(self._products), self._settled
         matrix = np.hstack([matrix[:, :before] @ self._matrix, matrix[:, before:]])
         longest = split.products.diagonal()[settled:].max(initial=0.0)
@@ -163,11 +159,7 @@ class ThinSvd:
         return self.down.rows
 
     def fold(self, x: Floats, y: Floats, weights: Floats, decay: float = 1.0) -> Move:
-        """
-        Add the outer products of the rows of finite (c, ...) x and y to the decayed sum.
-
-        Returns the move of coordinates in the old bases; axes keep their sense.
-        """
+        """Add outer products of rows of (c, ...) x and y to the decayed sum; return the move."""
         before = len(self.values)
         across, down = self.across.split(x), self.down.split(y)
         core = (across.coordinates * weights[:, None]).T @ down.coordinates

@@ -112,11 +112,7 @@ class WindowLearner:
         return move
 
     def parameters(self) -> tuple[Tpsr, Floats]:
-        """
-        Return the parameters as of now, and the table (n, k) that makes a state weights of ticks.
-
-        A weight is forgotten as the moments of its tick.
-        """
+        """Return the parameters of now, and the table (n, k) from a state to weights."""
         tpsr = self.learner.parameters()
         values = self.learner.svd.values[: tpsr.states]
         histories = self.remembered.histories[:, : tpsr.states]

@@ -94,8 +94,7 @@ def build_dataset(
     """
     Cut recordings into training segments, with the ``spreads`` of samples within ticks if asked.
 
-    Raises ``InputError`` if the IMU is slower than the rate asked for, nothing is long enough, or
-    no position is known at any tick.
+    Raises ``InputError`` if the IMU is too slow, nothing is long enough, or no position is known.
     """
     intervals = [median_interval_ns(recording.imu.stamps) for recording in recordings]
     if not any(intervals):
@@ -180,8 +179,7 @@ def velocity_noise(
     Estimate the noise of the positions in the velocities at ticks: the variance in an axis.
 
     Differences of high order leave noise and little of the way, which is smooth (Gasser et al.
-    1986); the least of several orders counts. Drawn noise shows how much velocities have of it. In
-    m^2/s^2; zero if positions are too few.
+    1986); the least of several orders counts. In m^2/s^2; zero if positions are too few.
     """
     orders = range(3, 7)
     differences: dict[int, list[Floats]] = {order: [np.empty((0, 2))] for order in orders}

@@ -72,9 +72,9 @@ TICK_S, PLACE_S = 1e-4, 2.5e-6
 
 SHIFTS = np.array([0.17, 0.17, 0.17, 0.01, 0.01, 0.01])
 """
-What an IMU may be off from one day to another: standard deviations, m/s^2 and rad/s. One degree of
-mounting, and half a degree a second of a cheap gyroscope. At 0 a vehicle whose mounting turned is
-lost; twice as much takes other tracks for the trained one.
+What an IMU may be off from one day to another: standard deviations, m/s^2 and rad/s, as of one
+degree of mounting and a cheap gyroscope. At 0 a vehicle whose mounting turned is lost; twice as
+much takes other tracks for the trained one.
 """
 
 CHANCE = 4.0
@@ -200,8 +200,8 @@ class Followed:
         """
         Return whether the mean error is larger than with another rate, by more than chance.
 
-        Chance is the standard error of the differences between pieces of the same time. If the
-        vehicle is lost in some, or the number of parts differs, any larger error counts.
+        That is the standard error of the differences between pieces of the same time. If it is
+        lost in some, or the number of parts differs, any larger error counts.
         """
         means: list[Floats] = []
         for followed in (self, than):
@@ -344,7 +344,7 @@ def follow_parts(
     Follow each part of the drives on the map of all others, once with each sharpness.
 
     Nothing is returned if the drives are too short, few places were visited twice, or no position
-    is known. At ``most`` so many ticks are followed, and one of ``every`` so many parts, by the
+    is known. At ``most`` so many ticks are followed, and one of ``every`` so many parts, by
     workers of a ``client`` if there is one; ``done`` gets the share of them.
     """
     passes, dataset = drives.passes, drives.dataset
@@ -396,10 +396,10 @@ def choose_by_parts(
 
     A rate twice as high, at which ``faster`` lays drives out, is taken, and the next one tried, if
     every other part is followed better by `FASTER` and it does not err more than the usual rate:
-    with half of the sharpness, so that the belief of a second is as sharp as it was, or all of it.
-    Ticks may take the share ``most_load`` of a core of a small robot; with 0 no other rate is
-    tried. Returned are the drives at the chosen rate; how their parts were followed, ``None`` if
-    none could be; and what was compared.
+    with half of the sharpness, as sharp a second, or all of it. Ticks may take the share
+    ``most_load`` of a core of a small robot; with 0 no other rate is tried. Returned are the
+    drives at the chosen rate; how their parts were followed, if any could be; and what was
+    compared.
     """
 
     def follow_at(
@@ -503,7 +503,7 @@ def validate(
     Return the errors of parts that were followed, and the calibration.
 
     If they look of no use, parts of each drive are followed ``again``, see `parts_to_follow`, of
-    which counts what a filter would publish. If they are of use, their errors are returned.
+    which counts what a filter would publish.
     """
     middle = np.nanmean(np.concatenate(drives.dataset.tracks), axis=0)
     validation = followed.validation(middle)
@@ -528,8 +528,8 @@ def choose_network(
     """
     Return drives as those of a network of roads, how those left out were followed, and a note.
 
-    They are tried, behind a ``report``, if a route map is lost on its parts though it has forks,
-    and `LEAST_DRIVES` show where drives begin. ``None`` where a route follows them better.
+    They are tried, behind a ``report``, if a route map that has forks is lost on its parts, and
+    `LEAST_DRIVES` show where drives begin. ``None`` where a route follows them better.
     """
     most_m = LOST * followed.lost_m
     begun = [

@@ -62,11 +62,8 @@ class Run(NamedTuple):
 def follow(
     step: Callable[[Floats], tuple[Any, ...]], observations: Floats, truths: Floats, lead: int
 ) -> Run:
-    """
-    Follow a stretch of observations (T, d) by steps that return means, covariances and the rest.
-
-    The place is not known yet in the first ``lead`` ticks, which are left out.
-    """
+    """Follow observations (T, d) by steps that return means, covariances and more."""
+    # The place is not known yet in the first ``lead`` ticks.
     means, *others = map(np.array, zip(*map(step, observations), strict=True))
     covariances, *rest = (each[lead:] for each in others)
     return Run((means - truths)[lead:], covariances, truths[lead:], *rest)
@@ -147,8 +144,8 @@ def parts_to_follow(
     """
     Return observations and truth of stretches to follow, and the visits to follow them with.
 
-    A part is a stretch of all drives in a row, or as large a share ``of_each`` segment, if each is
-    driven at a speed of its own.
+    A part is a stretch of all drives in a row, or as large a share ``of_each`` segment, whose
+    speeds may differ.
     """
     places = passes.places
     lengths = [len(each) for each in observations]
@@ -206,10 +203,10 @@ def beside_mean_position(
     """
     Return the mean error of the present position, and that of always answering the mean position.
 
-    Both over the ticks whose truth (T, c, 2) is known, with errors (T, c, 2) of what was followed,
-    and the mean position (2,), ``middle``. An error counts as the spread of the track at most.
-    With the ticks that are ``published`` (T,), the mean position is the answer to all others, and
-    only ticks count at which the vehicle moves: one that starts at rest cannot know where.
+    Both are over the ticks whose truth (T, c, 2) is known, with errors (T, c, 2) and the mean
+    position (2,), ``middle``; an error counts as the spread of the track at most. If ``published``
+    (T,) are given, the mean position is the answer to all others, and only ticks count at which
+    the vehicle moves: one that starts at rest cannot know where.
     """
     followed, mean = errors[:, 0], truths[:, 0] - middle
     if published is not None:
@@ -225,8 +222,7 @@ def surely_lower(new: Floats, old: Floats, sure: float, alike: float = 0.0) -> b
     """
     Return whether paired errors (n,) are lower than others by a one-sided t test at a level.
 
-    The standard error is inflated as for a first-order autoregression, by the lag-one correlation
-    ``alike`` of the gains.
+    The standard error is that of a first-order autoregression with the correlation ``alike``.
     """
     # Takes .3 s, and no filter needs it.
     from scipy.stats import t, ttest_rel  # noqa: PLC0415

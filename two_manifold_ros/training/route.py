@@ -344,11 +344,7 @@ def _range_of_means(observations: Sequence[Floats], window: int) -> tuple[Floats
 def choose_stretches(
     lengths: Sequence[int], places: Places, window: int, ticks: int = MOST_TICKS
 ) -> list[Stretch]:
-    """
-    Choose stretches of segments that visit as many places as they can, then all once more, ...
-
-    They are in order, none beside another, together so many ticks long, or six windows if longer.
-    """
+    """Choose stretches, in order, that visit as many places as they can, then all again."""
     most = max(ticks, 6 * window)
     if sum(lengths) <= most:
         return [Stretch(segment, 0, length) for segment, length in enumerate(lengths)]
@@ -392,11 +388,7 @@ def choose_stretches(
 def states_at_places(
     places: Places, stretches: Sequence[Stretch], ticks: Ints, states: Floats
 ) -> Floats:
-    """
-    Average states (n, k) over the visits of each place, or take those of the nearest: (P, k).
-
-    The ticks (n,) count through the stretches end to end.
-    """
+    """Average states (n, k) of the ticks of stretches at each place or the nearest: (P, k)."""
     sums = np.zeros((len(places), states.shape[1]))
     counts = np.zeros(len(places))
     row_of = np.full(sum(each.end - each.begin for each in stretches), -1)

@@ -80,13 +80,9 @@ class TrainingSettings:
     Settings of a training. ``None`` means that training chooses from the data, or as below.
 
     As ``pathlib.Path`` makes a path of its system, ``TrainingSettings(method=..., ...)`` makes the
-    record of the method: `RouteSettings` without one, `SpectralSettings`, `TpsrSettings` or
-    `PaperSettings`. Methods are a Bayes filter over the places of the route (see ``route``), the
-    spectral filter of the papers (see ``hse_hmm``), and a TPSR, whose state comes from an
-    incremental SVD of random features (see `RouteTpsr`). `FIELDS` has all settings.
-
-    Raises ``InputError`` if a value is unknown or out of range, or if the method has no such
-    setting.
+    record of the method: `RouteSettings` without one (see ``route``), `SpectralSettings` (see
+    ``hse_hmm``), `TpsrSettings` (see `RouteTpsr`) or `PaperSettings`. `FIELDS` has all settings.
+    Raises ``InputError`` if a value is out of range or the method has no such setting.
     """
 
     method: str = setting(
@@ -174,8 +170,8 @@ class TrainingSettings:
         """
         Return complete settings at another rate, window and horizons as long in seconds.
 
-        ``None`` if an IMU of ``native_hz`` is not that fast, a horizon is no whole number of
-        ticks, or nothing is left of the window.
+        ``None`` if an IMU of ``native_hz`` is not that fast, or a horizon or window is no number
+        of ticks.
         """
         rate_hz = factor * (self.rate_hz or 0.0)
         window = round(factor * (self.window or 0))
@@ -308,11 +304,7 @@ class RouteSettings(EmbeddedSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class SpectralSettings(EmbeddedSettings, ObservingSettings):
-    """
-    Settings of method ``spectral``; without guards see mathematics, section 15.
-
-    Negative factors can mislead the ``observation`` called ``ridge``: training does not choose it.
-    """
+    """Settings of method ``spectral``; without guards see mathematics, section 15."""
 
     method: str = _again(TrainingSettings, 'method', 'spectral', choices=('spectral',))
     observation: str = setting(
@@ -345,11 +337,7 @@ class TpsrSettings(ObservingSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class PaperSettings(SpectralSettings):
-    """
-    Settings of the slot car in Boots and Gordon (2012), and the ridge of theirs of 2011.
-
-    The state has 20 directions and the constant that centred features need, see docs/reproduce.md.
-    """
+    """The slot car of Boots and Gordon (2012), with their ridge of 2011 and the constant."""
 
     method: str = _again(TrainingSettings, 'method', 'paper', choices=('paper',))
     states: int | None = _again(TrainingSettings, 'states', 21)

@@ -164,10 +164,10 @@ def novelty_anchors(
     Return the novelty that is typical for unseen windows of the route, and of another route.
 
     Each window of an even sample is compared with those that start at least two windows before or
-    after it. The same windows with their halves swapped stand for another route: bends that occur,
-    in an order that does not. ``spliced`` ones, whose second half is of any other window, stand
-    for it too, if they are less alike: of nearly a lap swapped halves are the route itself.
-    ``still`` is the least that counts as stuck. Refuses windows that recur.
+    after it. The same windows with their halves swapped stand for another route: bends in an order
+    that does not occur. ``spliced`` ones, whose second half is of any other window, stand for it
+    too, if they are less alike: of nearly a lap swapped halves are the route itself. ``still`` is
+    the least that counts as stuck. Refuses windows that recur.
     """
     # More windows change the medians by less than one lap differs from the next.
     count = min(len(windows), 200)

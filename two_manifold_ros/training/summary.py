@@ -135,12 +135,7 @@ def lap_notes(drives: Sequence[PositionReport], held_s: float) -> list[str]:
 def judge(
     recordings: Sequence[Recording], validation: Validation | str, drives: Sequence[PositionReport]
 ) -> dict[str, str] | None:
-    """
-    Return why a model is of no use, or ``None`` if nothing shows that.
-
-    It is of none if `Validation.of_use` says so, or if nothing could be followed and nothing
-    repeats.
-    """
+    """Return why a model is of no use by its `Validation`, or as nothing repeats; else None."""
     if isinstance(validation, str):
         found, mean_m = 'no part could be left out and followed', math.inf
     else:

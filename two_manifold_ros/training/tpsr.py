@@ -73,7 +73,7 @@ class RouteTpsr:
     """
     A TPSR of a route that learns stretch by stretch, and the positions of its ticks.
 
-    Windows of ``training`` and observations ``seen`` (T, d) give the bandwidths by their median
+    ``training`` windows and observations ``seen`` (T, d) give the bandwidths by their median
     distances. Horizons are in ticks of ``period_s``; ``chosen`` has the numbers of the learner.
     """
 
@@ -149,9 +149,8 @@ class RouteTpsr:
         Calibrate with each tick's surroundings left out of its read-out.
 
         Two or three laps without a held-out block leave nothing to learn from. So everything is
-        learned from, but a position is read from what was remembered at least a window before or
-        after it. The newest `FOLLOWED` ticks count, with errors of ``lost_m`` at most in the
-        score.
+        learned from, but a position is read from what was remembered at least a window away. The
+        newest `FOLLOWED` ticks count, with errors of ``lost_m`` at most in the score.
         """
         width, remembered = self.learner.width, self.learner.remembered.numbers
         belief, readout, targets = self.belief(), self.readout(), self._targets()
