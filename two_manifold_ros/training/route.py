@@ -350,19 +350,17 @@ def choose_stretches(
         return [Stretch(segment, 0, length) for segment, length in enumerate(lengths)]
     # Ten, unless six windows are longer: what is next to a seam is in no window.
     length = max(most // 10, 6 * window)
-    parts = []
+    parts, visits = [], []
     for segment, total in enumerate(lengths):
         edges = np.linspace(0, total, 1 + max(-(-total // length), 1)).round().astype(int)
-        parts += [Stretch(segment, *pair) for pair in itertools.pairwise(edges.tolist())]
-    visits = []
-    for segment, begin, end in parts:
-        # There is a window before and after.
-        inside = (places.segments == segment) & (places.times >= begin + window)
-        inside &= places.times < end - window
-        visits.append(set(places.visited[inside].tolist()))
+        for begin, end in itertools.pairwise(edges.tolist()):
+            # There is a window before and after.
+            inside = (places.segments == segment) & (places.times >= begin + window)
+            inside &= places.times < end - window
+            parts.append(Stretch(segment, begin, end))
+            visits.append(set(places.visited[inside].tolist()))
     chosen: list[int] = []
-    left = most
-    seen: set[int] = set()
+    left, seen = most, set[int]()
 
     def fits(index: int) -> bool:
         return index not in chosen and parts[index].end - parts[index].begin <= left
@@ -379,9 +377,8 @@ def choose_stretches(
     joined: list[Stretch] = []
     for part in sorted(parts[index] for index in chosen):
         if joined and joined[-1].segment == part.segment and joined[-1].end == part.begin:
-            joined[-1] = joined[-1]._replace(end=part.end)
-        else:
-            joined.append(part)
+            part = part._replace(begin=joined.pop().begin)  # noqa: PLW2901
+        joined.append(part)
     return joined
 
 
@@ -404,8 +401,7 @@ def states_at_places(
         np.add.at(sums, places.visited[visits], states[rows])
         np.add.at(counts, places.visited[visits], 1.0)
     known = counts > 0.0
-    means = np.zeros_like(sums)
-    means[known] = sums[known] / counts[known, None]
+    means = sums / np.where(known, counts, 1.0)[:, None]
     if known.any():
         _, nearest = cKDTree(places.positions[known]).query(places.positions[~known])
         means[~known] = means[known][nearest]

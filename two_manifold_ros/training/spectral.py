@@ -365,7 +365,7 @@ class Fold:
     def __init__(self, split: Split, dataset: Dataset, settings: SpectralSettings) -> None:
         fit, held = split
         self._settings, self._window = settings, dataset.window
-        self._fit = dataset.standardise(fit)
+        self._fit = replace(dataset, segments=tuple(fit)).observations
         self._embeddings: dict[int | None, Embeddings] = {}
         embeddings = self._embed(settings.neighbours or NEIGHBOURS[0])
         tracks = [segment.positions for segment in fit]
@@ -376,8 +376,11 @@ class Fold:
         horizons, period_s = settings.horizons, dataset.period_s
         self._targets = training_targets(tracks, embeddings.training.ticks, horizons, period_s)
         self._blocks = [
-            (seen, segment_targets(each.positions, horizons, period_s))
-            for seen, each in zip(dataset.standardise(held), held, strict=True)
+            (
+                dataset.channels.standardise(each.values),
+                segment_targets(each.positions, horizons, period_s),
+            )
+            for each in held
         ]
 
     def _embed(self, neighbours: int | None) -> Embeddings:
