@@ -27,16 +27,6 @@ def test_one_step_is_second_moments_about_the_start_and_ends_have_sample_covaria
     np.testing.assert_allclose(found, [np.cov(each.T) / 0.25 for each in ends])
 
 
-def test_more_steps_see_less_of_a_wall():
-    steps = np.random.default_rng(1).normal(scale=0.01**0.5, size=(1, 4000, 100, 1))
-    walks = np.concatenate([np.zeros((1, 4000, 1, 1)), steps.cumsum(axis=2)], axis=2)
-    bursts = np.abs(walks)  # a wall at the start, of which the variance is 1
-    assert local_covariances(bursts, 1.0).item() == pytest.approx(1.0, abs=0.08)
-    # Folding takes 2 / pi off the variance of a path's end.
-    ends = bursts[:, :, -1] - bursts[:, :, -1].mean(axis=1, keepdims=True)
-    assert np.square(ends).mean() == pytest.approx(1.0 - 2.0 / np.pi, abs=0.02)
-
-
 def test_a_ball_of_known_size_shows_the_jacobian():
     rng = np.random.default_rng(0)
     jacobian, points = rng.normal(size=(4, 3)), rng.normal(size=(2, 4))

@@ -19,11 +19,9 @@ from two_manifold_ros.tpsr.learner import (
     LearnerSettings,
     ObservationCovariance,
     OnlineLearner,
-    OperatorTensor,
     Triples,
 )
 from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
-from two_manifold_ros.tpsr.thin_svd import Move
 
 SIZE, OBSERVATIONS, RIDGE = 8, 5, 3.0
 
@@ -171,41 +169,6 @@ def test_inverse_is_that_of_the_sum_and_its_ridge(batch, decay):
     # Both forms have to have been used, or one of them was not tested.
     assert (updates > 500) == (batch == 1)
     assert updates < 700
-
-
-@pytest.mark.parametrize('batch', [2, MOMENTS])
-@pytest.mark.parametrize('seed', range(3))
-def test_long_and_parallel_features_do_not_stop_it(seed, batch):
-    covariance = ObservationCovariance(MOMENTS, 1e-9)
-    covariance.fold(np.eye(MOMENTS)[: MOMENTS // 2], np.ones(MOMENTS // 2))
-    long = 3e5 * np.random.default_rng(seed).normal(size=MOMENTS)
-    for scale in (1.0, 1.0, 1e-3, 1.0):
-        covariance.fold(np.tile(scale * long, (batch, 1)), np.full(batch, 0.01))
-        values = np.linalg.eigvalsh(covariance.inverse)
-        assert values.min() > -1e-12 * values.max()
-
-
-@pytest.mark.parametrize('asked_often', [False, True])
-def test_is_the_sum_in_the_last_bases(asked_often):
-    rng = np.random.default_rng(0)
-    observations = 34
-    tensor = OperatorTensor(observations)
-    tensor.move(Move(np.zeros((4, 0)), np.zeros((4, 0))))
-    left = right = np.eye(4)
-    total = np.zeros((observations + 1, 4, 4))
-    for count in (5, 127, 1, 3, 2 * 128 + 3, 1):
-        turn_left, turn_right = (np.linalg.qr(each)[0] for each in rng.normal(size=(2, 4, 4)))
-        left, right = turn_left @ left, turn_right @ right
-        next_tests, histories = rng.normal(size=(2, count, 4))
-        seen = np.hstack([rng.normal(size=(count, observations)), np.ones((count, 1))])
-        total = 0.9 * total + np.einsum('no,nt,nh->oth', seen, next_tests, histories)
-        tensor.move(Move(turn_left, turn_right), 0.9)
-        tensor.add(next_tests @ left.T, seen[:, :-1], histories @ right.T)
-        assert len(tensor.observations) < 128
-        if asked_often:
-            np.testing.assert_allclose(tensor.moments, left @ total @ right.T, atol=1e-11)
-    np.testing.assert_allclose(tensor.moments, left @ total @ right.T, atol=1e-11)
-    np.testing.assert_array_equal(tensor.moments, tensor.moments)
 
 
 TRANSITION = np.array([[0.5, 0.3, 0.2], [0.2, 0.6, 0.2], [0.1, 0.1, 0.8]])
