@@ -222,10 +222,6 @@ class Followed:
         chance = differences.std(ddof=1) / math.sqrt(count) if count > 1 else 0.0
         return bool(differences.mean() > chance)
 
-    def load(self, rate_hz: float) -> float:
-        """Return the mean share of a core of a small robot that ticks take, see ``PLACE_S``."""
-        return rate_hz * (TICK_S + PLACE_S * float(self.run.active.mean()))
-
     def validation(self, middle: Floats, factors: Floats | None = None) -> Validation:
         """Return errors and calibration; with ``factors`` as what a filter publishes of them."""
         run, lost_m = self.run, self.lost_m
@@ -440,12 +436,13 @@ def choose_by_parts(
         if drives is None or not tried:
             break
         compared += [compared_row(drives, each) for each in tried]
+        rate_hz = drives.dataset.rate_hz
         fitting = [
             each
             for each in _sharp_enough(tried)
             if each.log_score >= known.log_score + FASTER
             and not each.errs_more(first)
-            and each.load(drives.dataset.rate_hz) <= most_load
+            and rate_hz * (TICK_S + PLACE_S * float(each.run.active.mean())) <= most_load
         ]
         if not fitting:
             break
@@ -482,11 +479,10 @@ def _sharp_enough(tried: Sequence[Followed]) -> Sequence[Followed]:
 
 def compared_row(drives: Drives, followed: Followed) -> dict[str, float | None]:
     """Return a row of the table of choices."""
-    persistence = drives.passes.persistence
     return {
         'rate_hz': drives.dataset.rate_hz,
         'sharpness': followed.tuning.sharpness,
-        'persistence': followed.tuning.persistence or persistence,
+        'persistence': followed.tuning.persistence or drives.passes.persistence,
         'log_score': followed.log_score,
         'score_m': followed.score_m,
     }

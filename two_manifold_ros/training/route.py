@@ -48,7 +48,6 @@ from two_manifold_ros.training.summary import (
     check_horizons,
     head_fields,
     join_tracks,
-    Learned,
     TWICE,
 )
 
@@ -141,8 +140,8 @@ def train_route(
         'neighbours': settings.neighbours or NEIGHBOURS[0],
     } | ({} if roads is None else {'network': True})
     ticks, notes = len(embeddings.training.ticks), (*embeddings.notes, *heard)
-    learned = Learned(validation, chosen, states.shape[1], ticks, notes)
-    fields = head_fields(recordings, dataset, settings, reports, learned)
+    found = validation, chosen, states.shape[1], ticks, notes
+    fields = head_fields(recordings, dataset, settings, reports, *found)
     fields['summary']['places'] = route.places
     progress('learning the map', 1.0)
     # Some laps of all of the route, so that the file does not grow with the recordings: four, as

@@ -59,8 +59,10 @@ class Setting(NamedTuple):
 
 
 def setting(default: Any, kind: type, what: str, **known: Any) -> Any:  # noqa: ANN401 - a field
-    """Return a field of a record of settings."""
-    return field(default=default, metadata={'about': Setting(kind, what, **known)})
+    """Return a field of a record of settings; ``between`` is the range of numbers."""
+    low, high = known.pop('between', (-math.inf, math.inf))
+    facts = Setting(kind, what, low=low, high=high, **known)
+    return field(default=default, metadata={'about': facts})
 
 
 def about(record: type[TrainingSettings], name: str) -> Setting:
@@ -100,8 +102,7 @@ class TrainingSettings:
         'ticks per second',
         usual='20 or the IMU rate, whichever is less; `train` tests other rates and takes one if '
         'its held-out error is less',
-        low=0.1,
-        high=1000.0,
+        between=(0.1, 1000.0),
         units='Hz',
         letter='HZ',
         option='rate',
@@ -111,14 +112,13 @@ class TrainingSettings:
         int,
         'ticks in a window',
         usual='three seconds; longer if held-out errors are less',
-        low=2,
-        high=100_000,
+        between=(2, 100_000),
         units='ticks',
         letter='TICKS',
         option='window',
     )
     states: int | None = setting(
-        None, int, 'dimension of the state', low=2, high=1000, letter='K', option='states'
+        None, int, 'dimension of the state', between=(2, 1000), letter='K', option='states'
     )
     horizons: tuple[int, ...] = setting(
         HORIZONS,
@@ -221,11 +221,10 @@ class EmbeddedSettings(TrainingSettings):
         None,
         int,
         'neighbours of a window, for kernels with a graph of neighbours',
-        low=2,
-        high=10_000,
+        between=(2, 10_000),
         letter='N',
     )
-    dimension: int = setting(100, int, 'coordinates of each embedding', low=2, high=10_000)
+    dimension: int = setting(100, int, 'coordinates of each embedding', between=(2, 10_000))
     readout: str | None = setting(
         None,
         str,
@@ -256,16 +255,14 @@ class ObservingSettings(TrainingSettings):
         None,
         float,
         'bandwidth of the kernel of observations, in median distances between observations',
-        low=LEAST,
-        high=1e3,
+        between=(LEAST, 1e3),
     )
     ridge: float | None = setting(
         None,
         float,
         'ridge of observation ridge and of method tpsr, for features of mean square one',
         usual='chosen, with tpsr 1',
-        low=LEAST,
-        high=1e6,
+        between=(LEAST, 1e6),
     )
 
 
@@ -280,16 +277,14 @@ class RouteSettings(EmbeddedSettings):
         float,
         'exponent of the likelihood of an observation',
         usual='0.2 at 20 Hz, the same weight a second at other rates',
-        low=LEAST,
-        high=100.0,
+        between=(LEAST, 100.0),
     )
     persistence: float | None = setting(
         None,
         float,
         'weight of lasting deviations in the likelihood',
         usual='one over the ticks in the memory of the observations',
-        low=LEAST,
-        high=100.0,
+        between=(LEAST, 100.0),
     )
     max_step_load: float = setting(
         STEP_LOAD,
@@ -297,8 +292,7 @@ class RouteSettings(EmbeddedSettings):
         'try a faster rate only if its ticks take less than this share of a core of a small '
         'robot; 0 tries none; without effect if rate, window, sharpness or persistence is given',
         usual='',
-        low=0.0,
-        high=1.0,
+        between=(0.0, 1.0),
     )
 
 
@@ -328,8 +322,7 @@ class TpsrSettings(ObservingSettings):
         1000,
         int,
         'random features of a window; training time grows with D',
-        low=2,
-        high=1_000_000,
+        between=(2, 1_000_000),
         letter='D',
         option='features',
     )

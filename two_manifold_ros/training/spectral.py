@@ -54,7 +54,7 @@ from two_manifold_ros.training.held_out import (
     Split,
     Validation,
 )
-from two_manifold_ros.training.summary import check_horizons, head_fields, Learned, TWICE
+from two_manifold_ros.training.summary import check_horizons, head_fields, TWICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -527,9 +527,8 @@ def train_spectral(
     tables, readout = fitted.tables, fitted.readout
     if not isinstance(validation, str):
         readout = readout.calibrated(validation.calibration)
-    states = tables.states.shape[1]
-    learned = Learned(validation, chosen_of(best), states, len(ticks), embeddings.notes)
-    fields = head_fields(recordings, dataset, settings, drives, learned)
+    found = validation, chosen_of(best), tables.states.shape[1], len(ticks), embeddings.notes
+    fields = head_fields(recordings, dataset, settings, drives, *found)
     progress('learning from everything', 1.0)
     # A state that leaves three times the 99 % quantile of its norm over 2000 ticks of training is
     # of a filter that broke (mathematics, section 6.5): one that works exceeds it by a half now

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
@@ -178,25 +178,18 @@ def lag_summary(
     return rows
 
 
-class Learned(NamedTuple):
-    """What a training found: errors on parts left out, or why there are none, and its choices."""
-
-    validation: Validation | str
-    chosen: dict[str, Any]
-    states: int
-    ticks: int
-    notes: Sequence[str] = ()
-
-
 def head_fields(
     recordings: Sequence[Recording],
     dataset: Dataset,
     settings: TrainingSettings,
     drives: Sequence[PositionReport],
-    learned: Learned,
+    validation: Validation | str,
+    chosen: dict[str, Any],
+    states: int,
+    training_ticks: int,
+    notes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the fields that all models have, by name: also a summary of the training as JSON."""
-    validation, chosen, states, training_ticks, notes = learned
     first, positions = recordings[0], recordings[0].positions
     validated = None if isinstance(validation, str) else validation
     lap_s = median_lap_s(drives)

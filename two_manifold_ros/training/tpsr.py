@@ -30,7 +30,7 @@ from two_manifold_ros.training.held_out import (
     Validation,
 )
 from two_manifold_ros.training.spectral import novelty_anchors, training_windows
-from two_manifold_ros.training.summary import check_horizons, head_fields, Learned
+from two_manifold_ros.training.summary import check_horizons, head_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -254,9 +254,9 @@ def train_tpsr(
         validation = replace(validation, table=table)
         readout = readout.calibrated(validation.calibration)
     chosen |= {'neighbours': None}
-    found = Learned(validation, chosen, belief.tpsr.states, len(training.ticks))
+    found = validation, chosen, belief.tpsr.states, len(training.ticks)
     model = TpsrModel(
-        **head_fields(recordings, dataset, settings, drives, found),
+        **head_fields(recordings, dataset, settings, drives, *found),
         series=series,
         starts=training.pasts.starts,
         novelty=novelty,
