@@ -46,13 +46,15 @@ def test_is_the_online_algorithm_as_the_paper_writes_it(rank, memory):
     for row in triples.observations[-40:]:
         belief.update(row)
         assert belief.accepted
-        states.append(ours.svd.left[:4].T @ belief.state)
+        states.append(ours.svd.across.rows[:4].T @ belief.state)
     expected = naive.filtered(unit(SIZE), triples.observations[-40:], RIDGE, 4)
     np.testing.assert_allclose(states, expected, atol=1e-7)
     np.testing.assert_allclose(ours.svd.values, naive.values, rtol=1e-9)
-    tensor = np.einsum('dr,ork->odk', ours.svd.left.T, ours.moments(rank)[:-1] / ours.svd.values)
+    tensor = np.einsum(
+        'dr,ork->odk', ours.svd.across.rows.T, ours.moments(rank)[:-1] / ours.svd.values
+    )
     expected_tensor = np.einsum('dr,rok->odk', naive.left, naive.whole_tensor)
-    signs = np.sign((ours.svd.right @ naive.right).diagonal())
+    signs = np.sign((ours.svd.down.rows @ naive.right).diagonal())
     np.testing.assert_allclose(tensor * signs, expected_tensor, atol=1e-8)
 
 
@@ -81,10 +83,10 @@ def test_samples_wait_and_moves_add_up():
     with pytest.raises(InputError, match='nothing was learned yet'):
         ours.parameters()
     ours.fold()
-    before = ours.svd.left.copy()
+    before = ours.svd.across.rows.copy()
     whole = ours.add_all(part(triples, 15, 50))
     np.testing.assert_array_equal(ours.fold().left, np.eye(8))
-    np.testing.assert_allclose(whole.left, ours.svd.left @ before.T, atol=1e-12)
+    np.testing.assert_allclose(whole.left, ours.svd.across.rows @ before.T, atol=1e-12)
 
 
 @pytest.mark.parametrize('column', range(4))
@@ -138,7 +140,7 @@ def test_a_learner_survives(seed):
                     belief = TpsrBelief(tpsr)
                 else:
                     belief.adopt(tpsr, move)
-                for basis in (learner.svd.left, learner.svd.right):
+                for basis in (learner.svd.across.rows, learner.svd.down.rows):
                     np.testing.assert_allclose(basis @ basis.T, np.eye(len(basis)), atol=1e-9)
             if belief is not None:
                 assert -1.0 <= belief.update(sample[3]) <= 1.0
@@ -197,7 +199,7 @@ def online(fold_every: int) -> tuple[Tpsr, np.ndarray]:
     # At first many at once: a next test that no basis has yet would be lost in part.
     for begin in (0, *range(50, 125, fold_every)):
         learner.add_all(part(word_triples(), begin, begin + fold_every if begin else 50))
-    return learner.parameters(), learner.svd.left[:STATES]
+    return learner.parameters(), learner.svd.across.rows[:STATES]
 
 
 def in_batch(form: object) -> tuple[Tpsr, np.ndarray]:

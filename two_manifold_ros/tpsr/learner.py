@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.features import LARGEST_SQUARE, squared_length
 from two_manifold_ros.tpsr.parameters import count_states, make_parameters, Tpsr
 from two_manifold_ros.tpsr.thin_svd import Move, ThinSvd
@@ -102,12 +101,6 @@ class OperatorTensor:
         self.histories = np.zeros((0, 0))
         self.observations = np.zeros((0, observations + 1))
 
-    @property
-    def moments(self) -> Floats:
-        """The (p + 1, r, r) sum by observation feature, test and history; the last: transition."""
-        self._settle()
-        return self.settled
-
     def move(self, move: Move, decay: float = 1.0) -> None:
         """Express the sum in new bases, and forget by a factor."""
         self.moved = Move(decay * move.left, move.right).after(self.moved)
@@ -123,9 +116,10 @@ class OperatorTensor:
             self.histories = np.vstack([self.histories, histories[part]])
             self.observations = np.vstack([self.observations, slices[part]])
             if len(self.observations) >= self._together:
-                self._settle()
+                self.settle()
 
-    def _settle(self) -> None:
+    def settle(self) -> Floats:
+        """Return the (p + 1, r, r) sum by observation feature, test and history."""
         before, rank = self.settled.shape[2], len(self.moved.left)
         total = self.settled
         if rank != before:
@@ -143,6 +137,7 @@ class OperatorTensor:
         self.moved = Move.none(rank)
         self.next_tests = self.histories = np.zeros((0, rank))
         self.observations = np.zeros((0, len(total)))
+        return total
 
 
 @dataclass(frozen=True)
@@ -261,7 +256,7 @@ class OnlineLearner:
 
     def moments(self, states: int) -> Floats:
         """Return a copy of the (p + 1, k, k) third moments in its leading k directions."""
-        moments: Floats = self.tensor.moments[:, :states, :states].copy()
+        moments: Floats = self.tensor.settle()[:, :states, :states].copy()
         next_tests, observations, histories = self._last
         for test, seen, history in zip(
             self.svd.across.coordinates(next_tests), observations, histories, strict=True
@@ -273,13 +268,13 @@ class OnlineLearner:
 
     def transition(self) -> Floats:
         """Return the (k, k) transition as it was learned, of which modes may grow."""
-        states = self._count_states()
+        states = count_states(self.svd.values, self.settings.states)
         transition: Floats = self.moments(states)[-1] / self.svd.values[:states]
         return transition
 
     def parameters(self) -> Tpsr:
         """Return the leading states of Boots & Gordon 2011, eq. 7a-c; refuse it too early."""
-        states = self._count_states()
+        states = count_states(self.svd.values, self.settings.states)
         ends = np.stack([self.constant, self.history_sum])
         values = self.svd.values[:states]
         start, sums = self.svd.down.coordinates(ends)[:, :states]
@@ -293,13 +288,6 @@ class OnlineLearner:
             self.weight,
             self.test_square,
         )
-
-    def _count_states(self) -> int:
-        states = count_states(self.svd.values, self.settings.states)
-        if not states:
-            msg = 'nothing was learned yet; take samples and fold them first'
-            raise InputError(msg)
-        return states
 
 
 def learn(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr:
@@ -320,7 +308,7 @@ def learn(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr
         triples.histories @ right.T,
     )
     start, sums = np.stack([constant, triples.importance @ triples.histories]) @ right.T
-    operators = tensor.moments / values
+    operators = tensor.settle() / values
     observations, importance = triples.observations, triples.importance
     weight = float(importance.sum())
     total = (observations * importance[:, None]).T @ observations

@@ -44,8 +44,12 @@ class Tpsr:
 
 
 def count_states(values: Floats, wanted: int) -> int:
-    """Return how many of the wanted states have (r,) singular values that are not rounding."""
-    return int(np.count_nonzero(values[:wanted] > 1e-9 * values.max(initial=0.0)))
+    """Return how many of the wanted states have singular values (r,) that are not rounding."""
+    states = int(np.count_nonzero(values[:wanted] > 1e-9 * values.max(initial=0.0)))
+    if not states:
+        msg = 'nothing was learned yet; take samples and fold them first'
+        raise InputError(msg)
+    return states
 
 
 def make_parameters(

@@ -137,8 +137,9 @@ class ThinSvd:
     left, and so mends it in the one pass in which it turns the bases. When an update could leave
     more than 1e-11, an empty one follows at once.
 
-    The singular ``values`` (r,) are largest first; r grows from 0 to ``rank``. ``newest`` (c, r)
-    are the coordinates of the last y in the right basis, ``down``; that of x is ``across``.
+    The singular ``values`` (r,) are largest first; r grows from 0 to ``rank``. The rows of
+    ``across`` and ``down`` are the left and right vectors; ``newest`` (c, r) are the coordinates
+    of the last y in the latter.
     """
 
     def __init__(self, rows: int, columns: int, rank: int) -> None:
@@ -147,16 +148,6 @@ class ThinSvd:
         self.down = Basis(self.rank, columns)
         self.values = np.zeros(0)
         self.newest = np.zeros((0, 0))
-
-    @property
-    def left(self) -> Floats:
-        r"""The (r, rows) rows of :math:`\hat U^\top`; the next fold overwrites them."""
-        return self.across.rows
-
-    @property
-    def right(self) -> Floats:
-        r"""The (r, columns) rows of :math:`\hat V^\top`; the next fold overwrites them."""
-        return self.down.rows
 
     def fold(self, x: Floats, y: Floats, weights: Floats, decay: float = 1.0) -> Move:
         """Add outer products of rows of (c, ...) x and y to the decayed sum; return the move."""
@@ -183,6 +174,7 @@ class ThinSvd:
             return move
         # An empty fold makes the bases orthonormal to the last digit.
         newest = self.newest
-        mending = self.fold(self.left[:0].copy(), self.right[:0].copy(), np.zeros(0))
+        none = self.across.rows[:0].copy(), self.down.rows[:0].copy(), np.zeros(0)
+        mending = self.fold(*none)
         self.newest = newest @ mending.right.T
         return mending.after(move)

@@ -298,24 +298,9 @@ def chosen_of(settings: SpectralSettings) -> dict[str, Any]:
     return {name: getattr(settings, name) for name in names}
 
 
-@dataclass(frozen=True)
-class FittedFilter:
-    """An HMM with its read-out, its covariances not yet calibrated."""
-
-    directions: SharedDirections
-    tables: Tables
-    operator: ObservationOperator
-    readout: Readout
-    guarded: bool
-
-    def belief(self) -> Belief:
-        """Return a belief at the prior."""
-        return Belief(self.tables, self.operator, guarded=self.guarded)
-
-
 def fit_filter(
     embeddings: Embeddings, targets: Floats, settings: SpectralSettings
-) -> FittedFilter:
+) -> tuple[SharedDirections, Tables, ObservationOperator, Readout]:
     """Build the filter of complete settings from the targets (n, c, 2) of the training ticks."""
     chosen, observations = chosen_of(settings), embeddings.observations
     directions = embeddings.directions(chosen['states'])
@@ -328,13 +313,12 @@ def fit_filter(
     else:
         # As the papers print it: every feature is kept.
         operator = make_ridge_kernel(observations, bandwidth, settings.ridge, LANDMARKS, None)
-    readout = SharpenedReadout(targets)
     tables = embeddings.tables(directions)
-    fitted = FittedFilter(directions, tables, operator, readout, settings.guarded)
-    if settings.readout == 'ridge':
-        states = training_states(embeddings, fitted.belief())[embeddings.training.ticks]
-        return replace(fitted, readout=fit_ridge(states, targets))
-    return fitted
+    if settings.readout != 'ridge':
+        return directions, tables, operator, SharpenedReadout(targets)
+    belief = Belief(tables, operator, guarded=settings.guarded)
+    states = training_states(embeddings, belief)[embeddings.training.ticks]
+    return directions, tables, operator, fit_ridge(states, targets)
 
 
 def filtered_states(
@@ -399,16 +383,17 @@ class Fold:
     def run(self, settings: SpectralSettings, most: int) -> list[Run]:
         """Follow ``most`` ticks of all blocks together, with complete settings."""
         embeddings = self._embed(settings.neighbours)
-        fitted = fit_filter(embeddings, self._targets, settings)
-        reminded = fitted.guarded and isinstance(fitted.readout, SharpenedReadout)
-        belief, pasts = fitted.belief(), embeddings.training.pasts
+        directions, tables, operator, readout = fit_filter(embeddings, self._targets, settings)
+        reminded = settings.guarded and isinstance(readout, SharpenedReadout)
+        belief = Belief(tables, operator, guarded=settings.guarded)
+        pasts = embeddings.training.pasts
         each = max(most // len(self._blocks), 2 * self._window)
 
         def followed(seen: Floats, truths: Floats) -> Run:
             newest = SlidingWindow(pasts.series, pasts.starts, pasts.width)
             recollection = None
             if reminded:
-                recollection = Recollection(newest, embeddings.warm_start(fitted.directions))
+                recollection = Recollection(newest, embeddings.warm_start(directions))
             belief.start()
 
             def step(observation: Floats) -> tuple[Floats, Floats]:
@@ -416,7 +401,7 @@ class Fold:
                     recollection.remind(belief)
                     newest.push(observation)
                 belief.update(observation)
-                return fitted.readout.read(belief.weights, belief.state)
+                return readout.read(belief.weights, belief.state)
 
             return follow(step, seen[:each], truths[:each], self._window)
 
@@ -523,8 +508,7 @@ def train_spectral(
     check_horizons(targets, settings)
     pasts = embeddings.training.pasts
     novelty = novelty_anchors(pasts, dataset.still, spliced=ours)
-    fitted = fit_filter(embeddings, targets, best)
-    tables, readout = fitted.tables, fitted.readout
+    directions, tables, operator, readout = fit_filter(embeddings, targets, best)
     if not isinstance(validation, str):
         readout = readout.calibrated(validation.calibration)
     found = validation, chosen_of(best), tables.states.shape[1], len(ticks), embeddings.notes
@@ -533,7 +517,8 @@ def train_spectral(
     # A state that leaves three times the 99 % quantile of its norm over 2000 ticks of training is
     # of a filter that broke (mathematics, section 6.5): one that works exceeds it by a half now
     # and then.
-    followed = training_states(embeddings, fitted.belief(), 2_000)
+    belief = Belief(tables, operator, guarded=settings.guarded)
+    followed = training_states(embeddings, belief, 2_000)
     norms = np.linalg.norm(followed[:, 1:], axis=1)
     return Model(
         **fields,
@@ -541,9 +526,9 @@ def train_spectral(
         starts=pasts.starts,
         novelty=novelty,
         tables=tables,
-        operator=fitted.operator,
+        operator=operator,
         readout=readout,
-        warm_start=embeddings.warm_start(fitted.directions),
+        warm_start=embeddings.warm_start(directions),
         # Without guards norms have no bound, and nothing is compared with this one.
         state_bound=3.0 * float(np.quantile(norms, 0.99)) if settings.guarded else 1.0,
         guarded=settings.guarded,
