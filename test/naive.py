@@ -61,26 +61,6 @@ def with_constant(weights: Array, states: Array) -> tuple[Array, Array]:
     return np.hstack([ones / len(ones), weights]), np.hstack([ones, states])
 
 
-def feature_tables(past: Array, own: Array, shifted: Array, rank: int) -> tuple[Array, Array]:
-    """Q and X by the SVD of the cross-covariance of features, mathematics (3.1), (3.2)."""
-    left, values, right = np.linalg.svd(own.T @ past / len(past))
-    left, values, right = left[:, :rank], values[:rank], right[:rank].T
-    return past @ right / values / len(past), shifted @ left
-
-
-def gram_tables(
-    past: Array, own: Array, own_shifted: Array, rank: int
-) -> tuple[Array, Array, Array]:
-    """Q, X and omega from the Gram matrices K, L and F alone, mathematics (4.1), (4.2)."""
-    values, vectors = np.linalg.eigh(own)
-    keep = values > 1e-12 * values[-1]
-    root = vectors[:, keep] * np.sqrt(values[keep])
-    omega, rotated = np.linalg.eigh(root.T @ past @ root)
-    omega, rotated = omega[::-1][:rank], rotated[:, ::-1][:, :rank]
-    a = np.linalg.pinv(root.T) @ rotated
-    return past @ own @ a / omega, own_shifted.T @ a, omega
-
-
 def gram_ridge(observations: Array, bandwidth: float, ridge: float, observation: Array) -> Array:
     """Ridge factors gamma of every training tick, mathematics (4.3)."""
     gram = gaussian(observations, observations, bandwidth)

@@ -78,17 +78,6 @@ def test_algorithm_1_to_the_letter():
     assert not np.allclose(alike, both.embedding_)
 
 
-@pytest.mark.parametrize('learner', [EIGENMAP, DiffusionMap(4, 8), GaussianKernel(5)])
-def test_one_manifold(learner):
-    rows = ring()[0]
-    fitted = ManifoldEmbedding(learner).fit(rows)
-    assert fitted.embedding_.shape == (80, learner.dimension)
-    assert len(fitted.eigenvalues_) == learner.dimension
-    np.testing.assert_allclose(fitted.transform(rows[:7]), fitted.embedding_[:7], atol=1e-7)
-    pipeline = make_pipeline(StandardScaler(), clone(fitted)).fit(rows)
-    assert pipeline.get_feature_names_out()[0] == 'manifoldembedding0'
-
-
 @pytest.mark.parametrize(
     'learner', [Isomap(n_neighbors=8), SpectralEmbedding(n_neighbors=8, random_state=0), PCA(2)]
 )

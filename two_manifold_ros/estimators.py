@@ -79,14 +79,12 @@ class LearnedRows:
     """Rows (n, D) as a manifold learner embedded them; its notes become warnings."""
 
     def __init__(self, name: str, rows: Floats, learner: ManifoldLearner) -> None:
-        known = not isinstance(learner, type)
-        if known and hasattr(learner, 'fit_transform'):
+        if hasattr(learner, 'fit_transform'):
             learner = FitTransform(learner)
-        elif not (known and hasattr(learner, 'fit')):
+        elif isinstance(learner, type) or not hasattr(learner, 'fit'):
             msg = (
                 f'learner is {learner!r}, which cannot be fitted; give one of '
-                'two_manifold_ros.manifold such as LaplacianEigenmap(dimension=2, neighbours=20), '
-                'or an embedding of scikit-learn'
+                'two_manifold_ros.manifold, or an embedding of scikit-learn'
             )
             raise InputError(msg)
         self.name = name
@@ -117,11 +115,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     _rows: CentredRows | LearnedRows
 
     def transform(self, X: ArrayLike) -> Floats:
-        """
-        Return the coordinates (k, m) of the rows X (k, D) out of sample.
-
-        ``InputError`` names a row that resembles none that was fitted.
-        """
+        """Return coordinates (k, m) of rows X (k, D); refuse one that resembles none."""
         check_is_fitted(self)
         return self._project(self._rows.transform(checked_rows('X', X, self.n_features_in_)))
 
@@ -163,17 +157,10 @@ class TwoViews(Estimator, ABC):
         """Embed the two views, each on its own."""
 
     def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
-        """
-        Find what the views X (n, D_X) and Y (n, D_Y) share; row i of both is one sample.
-
-        Raises ``InputError`` if these are too small, or share fewer than k directions.
-        """
+        """Find what the views X (n, D_X) and Y (n, D_Y) share; row i of both is one sample."""
         first, second = checked_rows('X', X), checked_rows('Y', Y)
         if len(first) != len(second):
-            msg = (
-                f'X has {len(first)} rows and Y {len(second)}; row i of both has to belong to the '
-                'same sample'
-            )
+            msg = f'X has {len(first)} rows and Y {len(second)}; row i of both is one sample'
             raise InputError(msg)
         self._rows, self._second_rows = self._embed(first, second)
         coupled = couple(self._rows.coordinates, self._second_rows.coordinates, self.coupling)
@@ -182,18 +169,16 @@ class TwoViews(Estimator, ABC):
         shared = int(np.count_nonzero(values > 1e-9 * values[0]))
         wanted = self.n_components
         if not isinstance(wanted, Integral) or not 1 <= wanted <= shared:
-            msg = (
-                f'n_components is {wanted!r}, but X and Y share {shared} directions; ask for a '
-                'whole number from one to that, of views that vary together'
-            )
+            share = f'X and Y share {shared} directions'
+            msg = f'n_components is {wanted!r}, but {share}; ask for 1 to as many'
             raise InputError(msg)
-        self.singular_values_ = values[: self.n_components]
+        self.singular_values_ = values[:wanted]
         # Line 4 of Algorithm 1 scales the coordinates, where it is done.
-        scale = np.ones(self.n_components)
+        scale = np.ones(wanted)
         if self.coupling == 'gram-product':
             scale = np.sqrt(self.singular_values_ / len(first))
-        self._first_map = coupled.first_map[:, : self.n_components] * scale
-        self._second_map = coupled.second_map[:, : self.n_components] * scale
+        self._first_map = coupled.first_map[:, :wanted] * scale
+        self._second_map = coupled.second_map[:, :wanted] * scale
         self._second_features = second.shape[1]
         self.second_embedding_ = self._second_rows.coordinates @ self._second_map
         return self._finish(first, self._project(self._rows.coordinates))
@@ -348,14 +333,12 @@ class TwoSubspacePCA(TwoViews):
     r"""
     The linear subspaces of two views whose noise is independent.
 
-    The noise of X does not vary with Y, so it averages out of
-
-    .. math:: \hat\Sigma_{XY} = \tfrac1n X H Y^\top H \approx U D V^\top,
-
-    and the k leading singular vectors become those of the signal as n grows. The coupling is
-    ``cross-covariance`` as above, ``canonical`` or ``reduced-rank``, see footnote 2 of Boots &
-    Gordon 2012, or ``gram-product``. Rows less ``mean_`` and ``second_mean_`` are multiplied with
-    ``components_`` (k, D_X) and ``second_components_`` (k, D_Y).
+    The noise of X does not vary with Y, so it averages out of :math:`\hat\Sigma_{XY} = \tfrac1n X
+    H Y^\top H \approx U D V^\top`, and the k leading singular vectors become those of the signal
+    as n grows. The coupling is ``cross-covariance`` as above, ``canonical`` or ``reduced-rank``,
+    see footnote 2 of Boots & Gordon 2012, or ``gram-product``. Rows less ``mean_`` and
+    ``second_mean_`` are multiplied with ``components_`` (k, D_X) and ``second_components_`` (k,
+    D_Y).
     """
 
     def __init__(self, n_components: int = 2, *, coupling: str = 'cross-covariance') -> None:

@@ -75,11 +75,7 @@ class NonlinearICA(Estimator):
         self.power = power
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """
-        Find the variables behind the points X (N, D), from the clouds around them in y.
-
-        Raises ``InputError`` if these do not fit together or are too few for what is asked.
-        """
+        """Find the variables behind the points X (N, D), from the clouds around them in y."""
         rows = checked_rows('X', X)
         count = self.n_components
         # Functions of one variable, their products, their doubles; some others may come before.
@@ -107,15 +103,17 @@ class NonlinearICA(Estimator):
         clouds: Floats | None = None
         with suppress(TypeError, ValueError):
             clouds = np.array(y, dtype=np.float64)
-        if clouds is None or not np.isfinite(clouds).all():
-            msg = 'y is no array of finite real numbers; leave out the points whose cloud is not'
+        if clouds is None or not np.isfinite(clouds).all() or not self.size > 0.0:
+            msg = (
+                'y is no array of finite real numbers, or size not positive; leave such points out'
+            )
             raise InputError(msg)
         fits = clouds.ndim == CLOUDS[self.clouds] and len(clouds) == len(rows)
         if not fits or clouds.shape[-1] != rows.shape[1]:
-            msg = (
-                f'y has the shape {clouds.shape} where X has {rows.shape}; give for each row an '
-                f'array of {CLOUDS[self.clouds] - 1} axes, the last one as long as the row'
+            wanted = (
+                f'{CLOUDS[self.clouds] - 1} axes for each row, the last one as long as the row'
             )
+            msg = f'y has the shape {clouds.shape} where X has {rows.shape}; give {wanted}'
             raise InputError(msg)
         if self.clouds == 'paths':
             return local_covariances(clouds, self.size)

@@ -47,4 +47,4 @@ for t, features in enumerate(observed):
     belief.update(features)
 readout = np.linalg.lstsq(states[50:middle], series[50:middle], rcond=None)[0]
 error = np.sqrt(np.mean((states[middle:] @ readout - series[middle:]) ** 2))
-print(f'{learner.samples} samples, error one tick ahead {error:.2f}')
+print(f'{middle - 2 * window - 1} samples, error one tick ahead {error:.2f}')

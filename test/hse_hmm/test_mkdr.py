@@ -191,19 +191,6 @@ def test_planted_directions_are_found():
     assert find_predictive_directions(vectors, responses).rank == 2
 
 
-def test_eigenvectors_at_right_angles_have_a_solution_to_write_down():
-    """Theta then is (C C')^(1/2) / level - penalty, C being covariances with the responses."""
-    rng = np.random.default_rng(3)
-    vectors = rng.standard_normal((50, 6))
-    vectors = np.linalg.qr(vectors - vectors.mean(axis=0))[0]
-    responses = vectors @ rng.standard_normal((6, 2)) + 0.05 * rng.standard_normal((50, 2))
-    found = find_predictive_directions(vectors, responses, penalty=0.02, tolerance=1e-12)
-    left, sizes, _ = np.linalg.svd(vectors.T @ (responses - responses.mean(axis=0)))
-    strengths = sizes * (1.0 + 2 * 0.02) / sizes.sum() - 0.02
-    np.testing.assert_allclose(found.strengths[:2], strengths, atol=1e-4)
-    assert np.abs(np.sum(left[:, :2] * found.directions, axis=0)).min() > 0.9999
-
-
 PENALTY_MAP = 1e-2
 RNG = np.random.default_rng(0)
 COORDINATES = RNG.normal(size=(40, 6)) * [5.0, 3.0, 2.0, 1.0, 0.5, 0.2] + 7.0

@@ -271,43 +271,6 @@ def test_predicts_as_bayes_does(ridge, gaps):
         assert abs(belief.weights.sum() - 1.0) < 1e-12
 
 
-def root(gram: np.ndarray) -> np.ndarray:
-    values, vectors = np.linalg.eigh(gram)
-    return vectors * np.sqrt(np.maximum(values, 0.0))
-
-
-def test_tables_of_gram_matrices_and_of_features_that_give_them_are_the_same():
-    """With the constant coordinate, whose signs are those of the other form."""
-    rng, ticks, rank = np.random.default_rng(3), 60, 5
-    angle = 0.3 * np.arange(ticks + 8)
-    signal = np.stack([np.cos(angle), np.sin(angle)], axis=1) + 0.6 * rng.normal(
-        size=(ticks + 8, 2)
-    )
-    past, _, own, shifted = (
-        np.array([row.ravel() for row in rows])
-        for rows in zip(*naive.training_rows([signal], 4), strict=True)
-    )
-    futures = np.concatenate([own, shifted[-1:]])
-    middle = np.eye(ticks) - 1.0 / ticks
-    pasts = middle @ naive.gaussian(past, past, 2.0) @ middle
-    move = np.eye(ticks + 1) - np.append(np.full(ticks, 1.0 / ticks), 0.0)[:, None]
-    every = move.T @ naive.gaussian(futures, futures, 2.0) @ move
-    features, past = root(every), root(pasts)
-    own, shifted = features[:ticks], features[1:]
-    tables = build_tables(past, shifted, shared_directions(own, past, rank))
-    weights, states, _ = naive.gram_tables(pasts, every[:ticks, :ticks], every[:ticks, 1:], rank)
-    weights, states = naive.with_constant(weights, states)
-    growth = np.abs(np.linalg.eigvals(states.T @ weights)).max()
-    assert growth <= 1.0 + 1e-12, 'the tables would be stabilised, which the oracle is not'
-    signs = naive.align(tables.states, states)
-    np.testing.assert_allclose(tables.weights, weights * signs, atol=1e-8)
-    np.testing.assert_allclose(tables.states, states * signs, atol=1e-8)
-    # As in mathematics (3.2).
-    weights, states = naive.with_constant(*naive.feature_tables(past, own, own, rank))
-    np.testing.assert_allclose(states.T @ weights, np.eye(rank + 1), atol=1e-10)
-    naive.assert_same_to_signs(tables.weights, weights, atol=1e-10)
-
-
 N, K, D = 80, 4, 3
 
 

@@ -150,8 +150,6 @@ def test_other_points_follow_each_other():
         (NeighboursInTime(3, 2), PointSet(np.ones((9, 2))), 'no point moves'),
         (GivenCovariances(np.zeros((40, 3, 3)), 2), POINTS, 'no point moves'),
         (GivenCovariances(np.ones((40, 2, 2)), 2), POINTS, r'instead of \(40, 3, 3\)'),
-        (GivenCovariances(np.ones((40, 3, 3)), 0), POINTS, 'is 0, but must be at least 1'),
-        (NeighboursInTime(2, 0), POINTS, 'is 0, but must be at least 1'),
     ],
 )
 def test_what_does_not_move_or_fit(source, points, words):

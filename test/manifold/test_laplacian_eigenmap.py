@@ -15,10 +15,10 @@ from two_manifold_ros.ticks.windows import WindowSet
 KAPPA = 8
 KINDS = {
     'default': {},
-    'binary': {'weights': 'binary'},
+    'binary': {'heat': False},
     'unscaled': {'scaled': False},
     'plain': {'normalised': False},
-    'plain binary unscaled': {'normalised': False, 'weights': 'binary', 'scaled': False},
+    'plain binary unscaled': {'normalised': False, 'heat': False, 'scaled': False},
 }
 
 

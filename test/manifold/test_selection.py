@@ -13,7 +13,6 @@ from two_manifold_ros.manifold.diffusion_map import (
     DiffusionMap,
     GivenCovariances,
 )
-from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import PointSet
 from two_manifold_ros.manifold.selection import (
     check_extension,
@@ -32,13 +31,12 @@ def anisotropic(points: PointSet, **changes: float) -> object:
 @pytest.mark.parametrize(
     ('make', 'words'),
     [
-        (lambda: make_learner('cubic', 7, 11), r"'cubic'.*laplacian-eigenmap, gaussian"),
-        (lambda: LaplacianEigenmap(3, 5, weights='cubic'), "'cubic'; choose one of heat, binary"),
         (lambda: DiffusionMap(2, 5, 1.5), r'density is 1\.5, but must be between 0 and 1'),
         (lambda: DiffusionMap(2, 9).fit(COPIES), 'as many identical copies'),
         (lambda: anisotropic(COPIES, density=1.5), r'density is 1\.5'),
         (lambda: anisotropic(COPIES, power=-1.0), r'power is -1\.0'),
         (lambda: anisotropic(COPIES, epsilon=0.0), r'epsilon is 0\.0'),
+        (lambda: AnisotropicDiffusion(2, 9, GivenCovariances(np.eye(2)[None], 0)), 'rank is 0'),
         (lambda: anisotropic(COPIES), 'identical'),
     ],
 )
@@ -56,7 +54,6 @@ POINTS = PointSet(np.concatenate([CLUSTER, CLUSTER + 50.0]))
     [
         ('gaussian', 'bandwidth', lambda _: 0.0, 'bandwidth holds 0'),
         ('gaussian', 'members', lambda old: old[:0], 'members has the shape'),
-        ('linear', 'degree', lambda _: 0, 'degree holds 0'),
         ('diffusion-map', 'neighbours', lambda _: 40, 'neighbours holds 40'),
         ('diffusion-map', 'radii', lambda old: -old, 'radii holds -'),
         ('diffusion-map', 'radii', lambda _: np.array(1.0), 'radii has the shape'),

@@ -103,13 +103,15 @@ def test_no_state_is_longer_than_the_bound_and_one_that_nothing_normalises_start
 def test_adopting_newer_parameters_moves_the_state_along(learner, belief):
     jumps, without = [], []
     for tick in range(400, 600):
-        left, state = learner.svd.left[:5].copy(), belief.state
+        left, state = learner.svd.across.rows[:5].copy(), belief.state
         move = learner.add(*(array[tick] for array in vars(TRIPLES).values()))
         if move is not None:
             tpsr = learner.parameters()
             belief.adopt(tpsr, move)
-            jumps.append(np.linalg.norm(learner.svd.left[:5].T @ belief.state - left.T @ state))
-            without.append(np.linalg.norm((learner.svd.left[:5] - left).T @ state))
+            jumps.append(
+                np.linalg.norm(learner.svd.across.rows[:5].T @ belief.state - left.T @ state)
+            )
+            without.append(np.linalg.norm((learner.svd.across.rows[:5] - left).T @ state))
             assert belief.tpsr is tpsr
         belief.update(TRIPLES.observations[tick])
     assert np.mean(jumps) < 0.05 * np.linalg.norm(belief.state)

@@ -11,13 +11,13 @@ from two_manifold_ros.tpsr.thin_svd import PENDING, ThinSvd
 
 
 def whole(svd: ThinSvd) -> np.ndarray:
-    return svd.left.T * svd.values @ svd.right
+    return svd.across.rows.T * svd.values @ svd.down.rows
 
 
 def defect(svd: ThinSvd) -> float:
     return max(
         np.abs(rows @ rows.T - np.eye(len(rows))).max(initial=0.0)
-        for rows in (svd.left, svd.right)
+        for rows in (svd.across.rows, svd.down.rows)
     )
 
 
@@ -59,13 +59,13 @@ def test_moves_show_how_the_bases_moved(rank, batches, seed):
     rng = np.random.default_rng(seed)
     svd = ThinSvd(7, 5, rank)
     for batch in batches:
-        left, right = svd.left.copy(), svd.right.copy()
+        left, right = svd.across.rows.copy(), svd.down.rows.copy()
         x, y = rng.normal(size=(batch, 7)), rng.normal(size=(batch, 5))
         move = svd.fold(x, y, np.ones(batch))
-        np.testing.assert_allclose(svd.across.coordinates(x), x @ svd.left.T, atol=1e-12)
-        np.testing.assert_allclose(svd.newest, y @ svd.right.T, atol=1e-12)
-        np.testing.assert_allclose(move.left, svd.left @ left.T, atol=1e-12)
-        np.testing.assert_allclose(move.right, svd.right @ right.T, atol=1e-12)
+        np.testing.assert_allclose(svd.across.coordinates(x), x @ svd.across.rows.T, atol=1e-12)
+        np.testing.assert_allclose(svd.newest, y @ svd.down.rows.T, atol=1e-12)
+        np.testing.assert_allclose(move.left, svd.across.rows @ left.T, atol=1e-12)
+        np.testing.assert_allclose(move.right, svd.down.rows @ right.T, atol=1e-12)
         assert (np.diagonal(move.left) >= 0.0).all()
         assert (np.diff(svd.values) <= 0.0).all()
         assert defect(svd) < 1e-11
@@ -78,11 +78,11 @@ def test_directions_hardly_there_are_found_and_mended():
     for fold in range(3):
         x = base + 3e-6 * rng.normal(size=(3, 20))
         y = rng.normal(size=(3, 20))
-        left = svd.left.copy()
+        left = svd.across.rows.copy()
         move = svd.fold(x, y, np.ones(3))
         assert len(svd.values) == 3 * (fold + 1)
         assert defect(svd) < 1e-14
-        np.testing.assert_allclose(svd.newest, y @ svd.right.T, atol=1e-9)
-        np.testing.assert_allclose(move.left, svd.left @ left.T, atol=1e-9)
+        np.testing.assert_allclose(svd.newest, y @ svd.down.rows.T, atol=1e-9)
+        np.testing.assert_allclose(move.left, svd.across.rows @ left.T, atol=1e-9)
         total += x.T @ y
         np.testing.assert_allclose(whole(svd), total, atol=1e-11)

@@ -81,7 +81,7 @@ def test_weights_of_remembered_ticks_make_the_next_state(memory):
     ours = learned(memory=memory)
     tpsr, table = ours.parameters()
     belief = RememberingBelief(tpsr, OBSERVATIONS, table, ours.remembered.features)
-    directions = ours.learner.svd.left[:STATES]
+    directions = ours.learner.svd.across.rows[:STATES]
     for observation in stretch(30, 4):
         belief.update(observation)
         assert belief.accepted

@@ -19,9 +19,7 @@ from scipy.special import stdtrit
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import LostWorkersError
-from two_manifold_ros.hse_hmm.readout import segment_targets, squared_mahalanobis
-from two_manifold_ros.route.belief import RouteBelief
-from two_manifold_ros.route.learning import learn_route, Tuning
+from two_manifold_ros.route.learning import Tuning
 from two_manifold_ros.route.merging import Places
 from two_manifold_ros.route.visits import Passes
 from two_manifold_ros.ticks.segments import Segment
@@ -32,7 +30,6 @@ from two_manifold_ros.training.following import (
     Drives,
     follow_parts,
     Followed,
-    steps_of,
 )
 from two_manifold_ros.training.held_out import (
     FOLDS,
@@ -369,32 +366,6 @@ def test_nothing_is_calibrated_without_positions_or_parts(circuit, passes):
     assert calibration(laid(short), short, LAP_TICKS // 2) is None
 
 
-@pytest.mark.slow
-def test_factors_make_ellipses_hold_their_share():
-    """Of other drives of the same kind; two seconds ahead laps faster than any seen lie out."""
-    # Observations are independent here, so each of them counts in full.
-    tuning = Tuning(sharpness=1.0)
-    squares: list[list[np.ndarray]] = [[], [], []]
-    for trained in (0, 10, 20):
-        drive = Circuit().laps(12, seed=trained)
-        passes = laid(drive)
-        found = calibration(passes, drive, tuning=tuning)
-        route = learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), tuning)
-        for seed in range(1, 4):
-            other = Circuit().laps(6, seed=trained + seed)
-            truth = segment_targets(other.track, passes.horizons, passes.period_s)
-            run = follow(steps_of(RouteBelief(route)), other.observations, truth, LEAD)
-            errors, spreads = run.errors, run.covariances
-            for column, each in enumerate(squares):
-                known = np.isfinite(errors[:, column]).all(axis=1)
-                wide = spreads[known, column] * found.calibration.factors[column]
-                each.append(squared_mahalanobis(errors[known, column], wide))
-    for each, least, near in zip(squares, (0.85, 0.82, 0.75), (0.1, 0.1, 0.13), strict=True):
-        every = np.concatenate(each)
-        assert np.mean(every < 2.28) == pytest.approx(0.68, abs=near)
-        assert least < np.mean(every < 5.99) < 0.99
-
-
 def test_of_a_drive_that_is_parked_first_each_part_has_some_driving(circuit):
     ticks = 4 * len(circuit.track)
     parked = replace(
@@ -405,17 +376,6 @@ def test_of_a_drive_that_is_parked_first_each_part_has_some_driving(circuit):
     parts = parts_of(parked)
     assert len(parts) == FOLDS
     assert all(0.5 < kept.mean() < 0.9 for _, kept in parts)
-
-
-@pytest.mark.slow
-def test_the_file_does_not_grow_with_the_recording(monkeypatch, slot_car_laps):
-    """The kept part of the drives is bounded, and still shows all of the route."""
-    monkeypatch.setattr('two_manifold_ros.training.route.MOST_TICKS', 400)
-    model = train_model([slot_car_laps[0]], TrainingSettings(window=20, horizons=(0, 5, 20)))
-    known = np.isfinite(model.track).all(axis=1)
-    assert 300 < known.sum() <= 400
-    apart = model.route.readout.targets[:, 0, None] - model.track[known]
-    assert np.linalg.norm(apart, axis=2).min(axis=1).max() < 0.2
 
 
 def places_of(lengths: list[int], lap: int) -> Places:

@@ -164,19 +164,6 @@ def test_a_window_is_tried_on_whole_drives_that_are_evenly_spread(drive):
     assert part_to_try([wild, drives[1]], 61.0) == [wild, drives[1]]
 
 
-@pytest.mark.slow
-def test_progress_never_goes_back_and_says_what_is_tried(drive):
-    said = []
-    model = module.train_model(
-        [drive(60.0)], SPECTRAL, lambda what, share: said.append((what, share))
-    )
-    shares = [share for _, share in said]
-    assert shares == sorted(shares)
-    assert shares[-1] == 1.0
-    assert any('trying windows of' in what for what, share in said if share > 0.0)
-    assert model.window
-
-
 @pytest.mark.parametrize(('seconds', 'window'), [(155.0, 150), (145.0, None), (5.0, None)])
 def test_the_window_is_that_of_the_paper_where_ten_fit(seconds, window, drive):
     """All else is as the paper has it, but for what is given."""

@@ -126,16 +126,9 @@ def test_a_filter_goes_on_with_newer_parameters(laps):
         assert np.hypot(*(mine.positions[0] - theirs.positions[0])) < 0.1
 
 
-def test_features_are_as_many_and_as_drawn_as_asked_for(laps):
+def test_features_are_at_least_as_many_as_directions(laps):
     short = laps.between(None, 40.0)
-    usual, same, other, few = (
-        train_model([short], replace(SETTINGS, **changes))
-        for changes in ({}, {'feature_seed': 0}, {'feature_seed': 1}, {'features': 59})
-    )
-    np.testing.assert_array_equal(usual.tpsr.operators, same.tpsr.operators)
-    assert usual.frequencies.shape == other.frequencies.shape
-    assert not np.allclose(usual.frequencies, other.frequencies)
-    assert few.states == usual.states == 30
+    assert train_model([short], replace(SETTINGS, features=59)).states == 30
     # With one less there is no direction beside those that are kept.
     with pytest.raises(InputError, match='58 features are too few'):
         train_model([short], replace(SETTINGS, features=58))

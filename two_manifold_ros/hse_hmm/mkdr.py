@@ -56,15 +56,11 @@ class Contrast:
             msg = f'the penalty is {penalty} but has to be positive, for example 0.001'
             raise InputError(msg)
         if eigenvectors.ndim != 2 or responses.ndim != 2 or len(eigenvectors) != len(responses):
-            msg = (
-                f'eigenvectors {eigenvectors.shape} and responses {responses.shape} do not belong '
-                'together; give matrices with a row for every point'
-            )
+            shapes = f'eigenvectors {eigenvectors.shape} and responses {responses.shape}'
+            msg = f'{shapes} do not fit; give matrices with a row for every point'
             raise InputError(msg)
         if not (np.isfinite(eigenvectors).all() and np.isfinite(responses).all()):
-            msg = (
-                'eigenvectors or responses are not finite; leave out the points without a response'
-            )
+            msg = 'eigenvectors or responses are not finite; leave out points without a response'
             raise InputError(msg)
         vectors, _ = _centred(eigenvectors, 'eigenvectors')
         centred, size = _centred(responses, 'responses')
@@ -103,11 +99,7 @@ def _centred(columns: Floats, which: str) -> tuple[Floats, float]:
 
 
 def response_features(gram: Floats) -> Floats:
-    r"""
-    Return columns Y (n, q) with :math:`Y Y^\top = H K H` of a response kernel K (n, n).
-
-    Raises ``InputError`` if K is not square, finite, symmetric or positive semidefinite.
-    """
+    r"""Return Y (n, q) with :math:`Y Y^\top = H K H` of a response kernel K; refuse others."""
     if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or not np.isfinite(gram).all():
         msg = f'the response kernel has the shape {gram.shape}; give finite (n, n) numbers'
         raise InputError(msg)
@@ -128,13 +120,10 @@ def response_features(gram: Floats) -> Floats:
 class PredictiveDirections:
     r"""Directions in the space of an embedding whose projections predict the responses."""
 
-    # (m, r), orthonormal, leading first: points project as `eigenvectors @ directions`.
-    directions: Floats
+    directions: Floats  # (m, r), orthonormal, leading first; points project with `@ directions`
     strengths: Floats  # (m,), eigenvalues of Theta, largest first; they sum to one
     theta: Floats  # (m, m), Phi' Phi, positive semidefinite with trace one
-    # (steps + 1,), share of the responses left unexplained, penalty included, before and after
-    # every step.
-    objective: Floats
+    objective: Floats  # (steps + 1,), the contrast before and after every step
 
     @property
     def rank(self) -> int:
@@ -230,8 +219,10 @@ def fit_position_map(
         places: Floats = (asked - centre) @ coefficients + offset
         return places
 
-    if not (_varies(centred, centre) and _varies(positions - offset, offset)):
-        return position_of
+    for apart, middle in ((centred, centre), (positions - offset, offset)):
+        # Less is rounding.
+        if not np.abs(apart).max() > 1e-9 * (1.0 + np.abs(middle).max()):
+            return position_of
     found = find_predictive_directions(
         centred, positions, penalty=penalty, tolerance=1e-3, most_steps=30
     )
@@ -243,17 +234,11 @@ def fit_position_map(
     return position_of
 
 
-def _varies(differences: Floats, centre: Floats) -> bool:
-    """Return whether differences are more than rounding."""
-    return bool(np.abs(differences).max() > 1e-9 * (1.0 + np.abs(centre).max()))
-
-
 def cross_validated(coordinates: Floats, positions: Floats, penalty: float) -> float:
     """
-    Return the root mean square error, metres, of `fit_position_map` on points left out in turn.
+    Return the RMS error, metres, of `fit_position_map` on stretches in time left out in turn.
 
-    The points are in order of time, and stretches are left out: what is known a moment before and
-    after says nothing about places where nothing is known.
+    Neighbours in time say nothing about places where nothing is known.
     """
     squares = []
     for kept, left_out in _folds(len(positions)):
@@ -265,10 +250,9 @@ def cross_validated(coordinates: Floats, positions: Floats, penalty: float) -> f
 
 def within_reach(known: Floats, asked: Floats) -> Bools:
     """
-    Return which points (l, m) are about as near to known ones as what `cross_validated` left out.
+    Return which points (l, m) are within twice the distance that 95 % of what is left out keeps.
 
-    Only there does its error hold: within twice the distance that 95 % of what is left out keeps.
-    The known ones (n, m) are in order of time.
+    Only there the error of `cross_validated` holds. The known ones (n, m) are in order of time.
     """
     nearest = [cKDTree(known[kept]).query(known[out])[0] for kept, out in _folds(len(known))]
     reach = 2.0 * np.quantile(np.concatenate(nearest), 0.95)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FLOOR_SHARE = 5e-4
 """
 Standard deviation added to each target, in spreads of the target over training, so that no
-covariance is singular: half a millimetre on a slot track. Calibration takes it back on the whole.
+covariance is singular: half a millimetre on a slot track.
 """
 
 
@@ -48,11 +48,7 @@ def velocities(positions: Floats, period_s: float) -> Floats:
 
 
 def segment_targets(positions: Floats, horizons: Sequence[int], period_s: float) -> Floats:
-    """
-    Return the (T, H + 1, 2) targets of the ticks of a segment with (T, 2) positions, metres.
-
-    They are the positions at H horizons, in ticks, then the velocity; NaN where unknown.
-    """
+    """Return (T, H + 1, 2) positions at H horizons, in ticks, and velocity; NaN if unknown."""
     targets = np.full((len(positions), len(horizons) + 1, 2), np.nan)
     for column, horizon in enumerate(horizons):
         if horizon < len(positions):
@@ -83,11 +79,7 @@ def floors(values: Floats) -> Floats:
 
 
 def second_moments(values: Floats) -> tuple[Floats, Floats]:
-    """
-    Return the (c, 2) means and (c, 2, 2) covariances of (n, c, 2) targets, NaN where unknown.
-
-    A target that is never known has zero mean, one known at most once unit covariance.
-    """
+    """Return (c, 2) means and (c, 2, 2) covariances of (n, c, 2); 0 and 1 if unknown."""
     means = np.zeros(values.shape[1:])
     covariances = np.tile(np.eye(2), (values.shape[1], 1, 1))
     least = floors(values)
@@ -104,8 +96,8 @@ def second_moments(values: Floats) -> tuple[Floats, Floats]:
 class Calibration:
     """What makes ellipses hold their share of the errors (mathematics, section 7.3)."""
 
-    # (c,), variance added to the covariance of each target, m^2 and of the velocity m^2/s^2: the
-    # error that a target has however well its remembered ticks agree.
+    # (c,), variance added to each covariance, m^2 and of the velocity m^2/s^2: the error that a
+    # target has however well its remembered ticks agree.
     added: Floats
     factors: Floats  # (c,), what the covariances are multiplied by then
 
@@ -139,12 +131,7 @@ class RidgeReadout:
 
 
 def fit_ridge(states: Floats, targets: Floats) -> RidgeReadout:
-    """
-    Fit states (n, k) after each observation to targets (n, c, 2), NaN where unknown, one by one.
-
-    The penalty is `RIDGE` over the mean square of the states; a target that is never known keeps
-    the prior of `second_moments`.
-    """
+    """Fit states (n, k) after each observation to targets (n, c, 2), NaN where unknown."""
     means, covariances = second_moments(targets)
     least = floors(targets)
     coefficients = np.zeros((*means.shape, states.shape[1]))
@@ -165,19 +152,14 @@ def fit_ridge(states: Floats, targets: Floats) -> RidgeReadout:
 
 @compiled
 def sharpen(weights: Floats, chosen: Ints, shares: Floats) -> int:
-    """
-    Raise the positive weights (n,) to the sixth power, relative to the largest.
-
-    Return how many count; ``chosen`` (n,) int64 and ``shares`` (n,) get their places and shares.
-    """
+    """Fill places and sixth powers of the weights (n,) that count; return how many they are."""
     largest = 0.0
     for i in range(weights.size):
         largest = max(largest, weights[i])
     # The inverse of a subnormal number is infinite.
     if largest < 1e-300:
         return 0
-    # Below, a sixth power is at most 1e-6 of the largest; leaving such weights out is what makes
-    # reading eight horizons cheap.
+    # Below, a sixth power is at most 1e-6 of the largest: eight horizons are read cheaply.
     least = 0.1 * largest
     count = 0
     for i in range(weights.size):
@@ -201,26 +183,11 @@ def sum_rows(chosen: Ints, shares: Floats, rows: Floats, sums: Floats) -> None:
             sums[c] += share * row[c]
 
 
-def moment_rows(targets: Floats, centre: Floats) -> Floats:
-    """
-    Return 1, x, y, x^2, x y and y^2 (n, 6 c) of targets (n, c, 2), zero where one is unknown.
-
-    The centre (c, 2) is subtracted: far from the origin second moments would lose digits.
-    """
-    known: Bools = np.asarray(np.isfinite(targets).all(axis=2))
-    x, y = np.moveaxis(np.where(known[..., None], targets - centre, 0.0), 2, 0)
-    return np.hstack([known.astype(np.float64), x, y, x * x, x * y, y * y])
-
-
 @compiled
 def fill_moments(
     sums: Floats, floors: Floats, factors: Floats, means: Floats, covariances: Floats
 ) -> None:
-    """
-    Turn sums (6 c,) of `moment_rows` into means (c, 2) and covariances (c, 2, 2), see (7.2).
-
-    Both hold the prior, which stays where no chosen tick has the target.
-    """
+    """Turn sums (6 c,) into means (c, 2) and covariances (c, 2, 2), which hold the prior."""
     count = factors.size
     for c in range(count):
         if sums[c] > 0.0:
@@ -241,8 +208,8 @@ class SharpenedReadout:
     """
     Mean of the targets (n, c, 2) of training ticks under the sixth power of positive weights.
 
-    It lies in the hull of the training positions. Where no weighted tick has a target, the prior
-    over training is returned. ``added`` and ``factors`` (c,) are those of a `Calibration`.
+    It lies in the hull of the training positions; where no weighted tick has a target, it is the
+    prior over training. ``added`` and ``factors`` (c,) are those of a `Calibration`.
     """
 
     def __init__(
@@ -254,7 +221,11 @@ class SharpenedReadout:
         self.factors = usual.factors if factors is None else factors
         self._means, self._covariances = second_moments(targets)
         self._floors = floors(targets)
-        self._rows = moment_rows(targets, self._means)
+        # 1, x, y, x^2, x y and y^2 (n, 6 c), zero where a target is unknown. Less the means: far
+        # from the origin second moments would lose digits.
+        known: Bools = np.asarray(np.isfinite(targets).all(axis=2))
+        x, y = np.moveaxis(np.where(known[..., None], targets - self._means, 0.0), 2, 0)
+        self._rows = np.hstack([known.astype(np.float64), x, y, x * x, x * y, y * y])
 
     def read(self, weights: Floats, state: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
         """Read all targets of (n,) weights on the training ticks at the last observation."""
@@ -264,8 +235,7 @@ class SharpenedReadout:
         count = sharpen(weights, chosen, shares)
         sum_rows(chosen[:count], shares[:count], self._rows, sums)
         means, covariances = self._means.copy(), self._covariances.copy()
-        least = self._floors + self.added
-        fill_moments(sums, least, self.factors, means, covariances)
+        fill_moments(sums, self._floors + self.added, self.factors, means, covariances)
         return means, covariances
 
     def calibrated(self, calibration: Calibration) -> SharpenedReadout:
@@ -305,11 +275,7 @@ def calibrate(errors: Floats, covariances: Floats, independent: float) -> Calibr
 
 
 def share_factor(squared: Floats) -> float:
-    """
-    Return the factor for covariances by the squared Mahalanobis lengths (n,) of their errors.
-
-    It is the geometric mean of those with which the 68 % and the 95 % ellipse hold their share.
-    """
+    """Return the factor with which 68 % and 95 % ellipses hold their share, geometric mean."""
     ratios = np.quantile(squared, LEVELS) / CHI_SQUARE
     return float(np.sqrt(np.prod(np.maximum(ratios, 1e-6))))
 
@@ -325,9 +291,9 @@ def calibration_factors(errors: Floats, covariances: Floats, noise: Floats) -> F
     """
     Choose a factor for the covariance (n, c, 2, 2) of each target by errors (n, c, 2).
 
-    The errors are against positions that have noise of a variance (c,) in an axis, which is none
-    of the filter (mathematics, 7.3): it leaves a factor of at least `LEAST_LEFT` of the one
-    without. Of fewer errors than `FEWEST` the factor is one.
+    The errors are against positions with noise of a variance (c,) in an axis, which is none of the
+    filter (mathematics, 7.3): it leaves a factor of at least `LEAST_LEFT` of the one without. Of
+    fewer errors than `FEWEST` the factor is one.
     """
     factors = np.ones(errors.shape[1])
     for column in range(errors.shape[1]):
@@ -341,9 +307,8 @@ def calibration_factors(errors: Floats, covariances: Floats, noise: Floats) -> F
             # Noise that is larger than the errors that hold it is none: fixes so rare that the way
             # between them passes for noise. Both are estimates, each within about a tenth.
             middle = float(np.median(np.square(found).sum(axis=1))) / (2.0 * math.log(2.0))
-            share = float(
-                np.interp(noise[column], [0.9 * middle, 1.1 * middle], [LEAST_LEFT, 1.0])
-            )
+            limits = [0.9 * middle, 1.1 * middle]
+            share = float(np.interp(noise[column], limits, [LEAST_LEFT, 1.0]))
             left = _factor_beside_noise(found, covariances[known, column], noise[column])
             factors[column] = max(left, share * whole)
     return factors
@@ -372,8 +337,8 @@ def tempered(factors: Floats, independent: float) -> Floats:
     """
     Trust factors (c,) below 1 only as far as the held-out errors are independent.
 
-    Errors of overlapping windows are alike. ``independent`` is the held-out ticks divided by the
-    ticks of a window; where it is `FEWEST`, half of the logarithm of a shrinking is believed.
+    Errors of overlapping windows are alike. ``independent`` is the held-out ticks over the ticks
+    of a window; where it is `FEWEST`, half of the logarithm of a shrinking is believed.
     """
     trust = independent / (independent + FEWEST)
     return np.where(factors < 1.0, factors**trust, factors)

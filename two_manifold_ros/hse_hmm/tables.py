@@ -5,10 +5,8 @@ Directions that two embeddings share; tables, observation operators and transiti
 
 The noise of the two is independent given the state, so it averages out of the product between
 them, and its leading singular directions are the state's (Boots & Gordon 2012, section 3, with the
-whitened variants of footnote 2).
-
-Each operator gives a factor per training tick; the update multiplies the weights by it and
-normalises, mathematics (6.2). Factors need only be right up to one common positive scale.
+whitened variants of footnote 2). Operators give a factor per training tick, right up to one common
+positive scale; the update multiplies the weights by it, mathematics (6.2).
 """
 
 from __future__ import annotations
@@ -33,10 +31,8 @@ SMALLEST_RATIO = 1e-3
 class Coupled(NamedTuple):
     """The directions of two embeddings that go with each other."""
 
-    # (m_X, r), column i of one belongs to column i of the other; the largest entry of each column
-    # of the first is positive.
-    first_map: Floats
-    second_map: Floats  # (m_Y, r)
+    first_map: Floats  # (m_X, r), the largest entry of each column is positive
+    second_map: Floats  # (m_Y, r), column i belongs to column i of the first
     singular_values: Floats  # (r,), largest first
 
 
@@ -55,7 +51,12 @@ def couple(first: Floats, second: Floats, coupling: str) -> Coupled:
         first_map, values, right = np.linalg.svd(product, full_matrices=False)
         second_map = right.T
     elif coupling == 'gram-product':
-        first_map, values, second_map = _gram_product(first, second)
+        triangles = [np.asarray(np.linalg.qr(each, mode='r')) for each in (first, second)]
+        core = triangles[0] @ (first.T @ second) @ triangles[1].T
+        left, values, right = np.linalg.svd(core, full_matrices=False)
+        # sqrt(n) R^{-1} U'; the pseudo-inverse, as columns may be constant or repeated.
+        inverses = [np.sqrt(len(first)) * np.linalg.pinv(triangle) for triangle in triangles]
+        first_map, second_map = inverses[0] @ left, inverses[1] @ right.T
     elif coupling == 'canonical':
         first_map, values, second_map = _whitened(first, second, _ridged_root(first))
     elif coupling == 'reduced-rank':
@@ -65,16 +66,6 @@ def couple(first: Floats, second: Floats, coupling: str) -> Coupled:
         raise InputError(msg)
     fixed = fix_signs(first_map)
     return Coupled(fixed, second_map * np.sign((fixed * first_map).sum(axis=0)), values)
-
-
-def _gram_product(first: Floats, second: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return both maps sqrt(n) R^{-1} U' and the singular values of C_X C_Y, mathematics (4.5)."""
-    triangles = [np.asarray(np.linalg.qr(each, mode='r')) for each in (first, second)]
-    core = triangles[0] @ (first.T @ second) @ triangles[1].T
-    left, values, right = np.linalg.svd(core, full_matrices=False)
-    # The pseudo-inverse, because columns that are constant or repeated leave no inverse.
-    inverses = [np.sqrt(len(first)) * np.linalg.pinv(triangle) for triangle in triangles]
-    return inverses[0] @ left, values, inverses[1] @ right.T
 
 
 def _whitened(first: Floats, second: Floats, root: Floats) -> tuple[Floats, Floats, Floats]:
@@ -99,8 +90,8 @@ class SharedDirections:
     r"""Directions of the future embedding that the past predicts, and the regression onto them."""
 
     future_map: Floats  # (m_F, r), state of a future window: `z_F @ future_map`
-    # (m_P, r), spectral regression from the past: its implied weights are `z_P @ past_map / n`,
-    # and (A' C) past_map = I with A the future map and C of mathematics (3.1).
+    # (m_P, r), of implied weights `z_P @ past_map / n`: (A' C) past_map = I with A the future map
+    # and C of mathematics (3.1).
     past_map: Floats
 
 
@@ -111,7 +102,7 @@ def shared_directions(
     Couple centred coordinates (n, m_F) and (n, m_P) of future and past windows of the same ticks.
 
     There are ``rank`` directions, fewer if the spectrum falls below `SMALLEST_RATIO`. Raises
-    ``InputError`` if the past predicts nothing of the future, or there is no such coupling.
+    ``InputError`` if nothing is shared.
     """
     future_map, past_map, values = couple(future, past, coupling)
     if not values[0] > 0.0:
@@ -194,12 +185,7 @@ class Tables:
 def build_tables(
     past: Floats, shifted: Floats, directions: SharedDirections, *, stable: bool = True
 ) -> Tables:
-    """
-    Build tables with k = 1 + directions of past and shifted coordinates (n, m_P) and (n, m_F).
-
-    The shifted futures are centred with the mean of the own futures. If ``stable``, growing modes
-    of the transition are shrunk to modulus 1.
-    """
+    """Build tables of past (n, m_P) and shifted (n, m_F), centred as the own futures."""
     ones = np.ones((len(past), 1))
     weights = np.hstack([ones, past @ directions.past_map]) / len(past)
     states = np.hstack([ones, shifted @ directions.future_map])
@@ -250,11 +236,7 @@ def gaussian_kernel(left: Floats, right: Floats, bandwidth: float) -> Floats:
 
 
 def median_observation_distance(observations: Floats) -> float:
-    """
-    Return the median distance between observations, over some 1,000 evenly spread ones.
-
-    Raises ``InputError`` if at least half of them are identical, so that there is no scale.
-    """
+    """Return the median distance of some 1,000 observations; refuse if half are identical."""
     # A filter of a route, which loads this file as well, needs no SciPy.
     from scipy.spatial.distance import pdist  # noqa: PLC0415 - see above
 

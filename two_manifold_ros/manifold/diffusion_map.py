@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from scipy.sparse import csr_matrix
 
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.typing import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,8 @@ class DiffusionMap:
     neighbours.
     """
 
-    # Coordinates kept, m, and kappa; either point may be the neighbour of the other.
-    dimension: int
-    neighbours: int
+    dimension: int  # coordinates kept, m
+    neighbours: int  # kappa; either point may be the neighbour of the other
     # Alpha, from 0 to 1. As points become many, P becomes the heat flow along the manifold,
     # whatever their density p, with 1 (Laplace-Beltrami); the diffusion in the potential -log p
     # with 1/2 (backward Fokker-Planck), and in -2 log p with 0 (the normalised graph Laplacian).
@@ -82,7 +81,7 @@ class DiffusionMap:
 
     def __post_init__(self) -> None:
         """Check the density."""
-        check_density(self.density)
+        check_share('density', self.density)
 
     def fit(self, samples: Samples) -> Embedding:
         """Embed the points through their neighbour graph; no n x n dense matrix is formed."""
@@ -112,12 +111,7 @@ def embed_walk(
     bandwidth: float,
     notes: tuple[str, ...],
 ) -> Embedding:
-    r"""
-    Embed by the eigenfunctions of a random walk, times their eigenvalues.
-
-    ``graph`` (n, n) holds symmetric affinities, connected, of each point with itself too;
-    ``respond`` makes the response of the (n,) ``factors`` :math:`q^{-\alpha}`.
-    """
+    """Embed by a walk over affinities (n, n), with the response of ``factors`` (n,)."""
     from scipy.sparse import diags
 
     factors = np.asarray(graph.sum(axis=1)).ravel() ** -density
@@ -145,10 +139,10 @@ def local_bandwidth(radii: Floats) -> float:
     return bandwidth
 
 
-def check_density(density: float) -> None:
-    """Refuse an exponent of the density that is not between 0 and 1."""
-    if not 0.0 <= density <= 1.0:
-        msg = f'density is {density}, but must be between 0 and 1'
+def check_share(name: str, value: float) -> None:
+    """Refuse a number that is not between 0 and 1."""
+    if not 0.0 <= value <= 1.0:
+        msg = f'{name} is {value}, but must be between 0 and 1'
         raise InputError(msg)
 
 
@@ -193,14 +187,11 @@ class GivenCovariances:
         """Return the metric; a point without any variance has that of the nearest with some."""
         from scipy.linalg import qr
 
-        _check_rank(self.rank)
         rows = samples.rows(np.arange(len(samples)))
         count, width = rows.shape
         if self.covariances.shape != (count, width, width):
-            msg = (
-                f'covariances have the shape {self.covariances.shape} instead of '
-                f'{(count, width, width)}; give one for each of the points'
-            )
+            shape = self.covariances.shape
+            msg = f'covariances are {shape} instead of {(count, width, width)}; give one a point'
             raise InputError(msg)
         variances, directions = np.linalg.eigh(self.covariances)
         variances, directions = variances[:, ::-1], directions[:, :, ::-1]
@@ -219,11 +210,7 @@ class GivenCovariances:
 
 @dataclass(frozen=True)
 class NeighboursInTime:
-    """
-    Covariances of the ``reach`` points before and after every point, about their mean.
-
-    Of windows, those that overlap count; other points follow each other in time without a gap.
-    """
+    """Covariances of ``reach`` points, or windows that overlap, before and after each."""
 
     reach: int
     rank: int
@@ -232,7 +219,6 @@ class NeighboursInTime:
         """Return the metric; a point at rest has that of the nearest one that moves."""
         from two_manifold_ros.ticks.windows import WindowSet
 
-        _check_rank(self.rank)
         count = len(samples)
         first, last = np.zeros(count, dtype=np.int64), np.full(count, count - 1)
         if isinstance(samples, WindowSet):
@@ -242,18 +228,21 @@ class NeighboursInTime:
             last = np.searchsorted(samples.starts, samples.starts + apart, side='left') - 1
         near = np.arange(count)[:, None] + np.arange(-self.reach, self.reach + 1)
         members = np.clip(near, first[:, None], last[:, None]).astype(np.int64)
-        coefficients = np.empty((*members.shape, self.rank))
+        coefficients = np.zeros((*members.shape, self.rank))
         for begin in range(0, count, 128):
             block = slice(begin, begin + 128)
             rows = samples.rows(members[block].ravel()).reshape(*members[block].shape, -1)
-            coefficients[block] = _of_rows(rows, near[block] == members[block], self.rank)
+            counted = near[block] == members[block]
+            counts = counted.sum(axis=1)
+            sums = (rows * counted[:, :, None]).sum(axis=1)
+            centred = (rows - (sums / counts[:, None])[:, None]) * counted[:, :, None]
+            # The left singular vectors need only the small Gram matrices, however wide rows are.
+            variances, mixes = np.linalg.eigh(centred @ centred.transpose(0, 2, 1))
+            gains = _gains(variances[:, ::-1], self.rank)
+            scale = np.square(gains) * np.sqrt(counts)[:, None]
+            mixed = mixes[:, :, ::-1][:, :, : self.rank] * scale[:, None]
+            coefficients[block, :, : gains.shape[1]] = mixed
         return _completed(samples, members, coefficients)
-
-
-def _check_rank(rank: int) -> None:
-    if rank < 1:
-        msg = f'the rank of a local covariance is {rank}, but must be at least 1'
-        raise InputError(msg)
 
 
 def _gains(variances: Floats, rank: int) -> Floats:
@@ -262,20 +251,6 @@ def _gains(variances: Floats, rank: int) -> Floats:
     # Directions with a billionth of the largest variance are none.
     counted = kept > 1e-9 * np.maximum(variances[:, :1], 0.0)
     return np.where(counted, 1.0 / np.sqrt(np.where(counted, kept, 1.0)), 0.0)
-
-
-def _of_rows(rows: Floats, counted: Bools, rank: int) -> Floats:
-    """Return the (n, c, r) coefficients of (n, c, D) rows of which only some count."""
-    counts = counted.sum(axis=1)
-    sums = (rows * counted[:, :, None]).sum(axis=1)
-    centred = (rows - (sums / counts[:, None])[:, None]) * counted[:, :, None]
-    # The left singular vectors need only the small Gram matrices, however wide the rows are.
-    variances, mixes = np.linalg.eigh(centred @ centred.transpose(0, 2, 1))
-    gains = _gains(variances[:, ::-1], rank)
-    scale = np.square(gains) * np.sqrt(counts)[:, None]
-    coefficients = np.zeros((*counted.shape, rank))
-    coefficients[:, :, : gains.shape[1]] = mixes[:, :, ::-1][:, :, :rank] * scale[:, None]
-    return coefficients
 
 
 def _completed(samples: Samples, members: Ints, coefficients: Floats) -> LocalMetric:
@@ -312,22 +287,16 @@ def power_mean(first: Floats, second: Floats, power: float) -> Floats:
 
 @dataclass(frozen=True)
 class AnisotropicTransition(LocalMetric):
-    r"""
-    Probabilities :math:`a_j \propto \exp(-d_j^2 / 2\sigma^2)\, q_j^{-\alpha}` of a step.
-
-    A new point takes covariance and steps of the training point that is nearest in the ordinary
-    distance.
-    """
+    r"""Probabilities :math:`a_j \propto \exp(-d_j^2 / 2\sigma^2)\, q_j^{-\alpha}` of a step."""
 
     bandwidth: float  # sigma
     power: float  # of the mean of the two squared distances
-    # (n + 1,) int64, see `Steps`: where each training point may step to, itself among them.
-    begins: Ints
+    begins: Ints  # (n + 1,) int64, of the targets that each training point may step to
     targets: Ints  # (e,) int64
     places: Floats  # (e, r)
     factors: Floats  # (n,), q^-alpha
-    # Typical distance of two training points, in the ordinary distance. Metrics do not see how far
-    # off a point lies across all their directions; at several times as much it resembles nothing.
+    # Typical distance of two training points, in the ordinary distance: at several times as much
+    # a point resembles nothing, which metrics do not see across all their directions.
     reach: float
 
     def weights(self, squared: Floats) -> Floats | None:
@@ -357,45 +326,6 @@ class AnisotropicTransition(LocalMetric):
         if not (whole and np.diff(self.begins).min() >= 1):
             refuse('begins do not divide the targets among the training points')
         return count
-
-
-class Steps(NamedTuple):
-    """Pairs of near points, each pair both ways, and each point with itself."""
-
-    begins: Ints  # (n + 1,), where the pairs of each point start
-    targets: Ints  # (e,), the other points, increasing
-    places: Floats  # (e, r), their coordinates in the frame of the point
-    squared: Floats  # (e,), the mean of the squared distances that the two see
-    radii: Floats  # (n,), squared distances of the points to the last of their neighbours
-
-
-def anisotropic_graph(
-    samples: Samples, metric: LocalMetric, neighbours: int, power: float
-) -> Steps:
-    """
-    Join the points of which either is among the nearest of the other under the metric.
-
-    Only the nearest in the ordinary distance are asked: far away a difference across the
-    directions of a metric has no length.
-    """
-    from scipy.sparse import csr_matrix
-
-    begins, targets = _candidates(samples, neighbours)
-    places = _places(samples, metric, begins, targets)
-    away = np.square(places).sum(axis=1)
-    count = len(samples)
-    # Of a symmetric pattern the transpose has the same, so the values stand side by side.
-    back = csr_matrix((away, targets, begins), shape=(count, count)).T.tocsr().data
-    squared = power_mean(away, back, power)
-    rows = np.repeat(np.arange(count), np.diff(begins))
-    # One more than the neighbours, since a point is among its own candidates.
-    radii = np.array(
-        [np.partition(each, neighbours)[neighbours] for each in np.split(squared, begins[1:-1])]
-    )
-    kept = squared <= np.maximum(radii[rows], radii[targets])
-    begins = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=count))])
-    begins = begins.astype(np.int64)
-    return Steps(begins, targets[kept], places[kept], squared[kept], radii)
 
 
 def _places(samples: Samples, metric: LocalMetric, begins: Ints, targets: Ints) -> Floats:
@@ -431,14 +361,6 @@ def _candidates(samples: Samples, neighbours: int) -> tuple[Ints, Ints]:
     return graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
 
 
-CUT = 0.01
-"""
-Value of the kernel at the last neighbour above which a given epsilon is noted as cut.
-
-Of points in a plane that is the share of the kernel's sum that is lost.
-"""
-
-
 @dataclass(frozen=True)
 class AnisotropicDiffusion:
     r"""
@@ -448,7 +370,7 @@ class AnisotropicDiffusion:
     of mathematics (11.1), between neighbours and with oneself; from W on it is a ``DiffusionMap``.
     In the limit :math:`-2 \log(\mu) / \varepsilon` are eigenvalues of :math:`\nabla U \cdot \nabla
     - \Delta` in the variables, with U as in eq. 30: of evenly spread points those of the
-    Laplacian.
+    Laplacian. A given epsilon has to leave little of the kernel at the last of the neighbours.
 
     A new point takes the covariance of the nearest training point and is compared with its
     neighbours, which gives a training point its own row. At the ends of edges that join pieces of
@@ -457,8 +379,7 @@ class AnisotropicDiffusion:
 
     dimension: int  # as in `DiffusionMap`
     neighbours: int
-    # Where the covariances come from, and the rank of the pseudo-inverses.
-    metric: GivenCovariances | NeighboursInTime
+    metric: GivenCovariances | NeighboursInTime  # with the rank of the pseudo-inverses
     # Alpha, see `DiffusionMap`. 0 is the paper's; with 1/2 the limit is the generator of the
     # process itself, twice, where the points are its stationary distribution, and errors at the
     # edge of the points are an order smaller.
@@ -471,50 +392,47 @@ class AnisotropicDiffusion:
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        check_density(self.density)
-        if not 0.0 <= self.power <= 1.0:
-            msg = f'power is {self.power}, but must be between 0 and 1'
-            raise InputError(msg)
-        if self.epsilon is not None and not self.epsilon > 0.0:
-            msg = f'epsilon is {self.epsilon}, but must be positive'
-            raise InputError(msg)
+        check_share('density', self.density)
+        check_share('power', self.power)
+        for name, value in (('epsilon', self.epsilon), ('rank', self.metric.rank)):
+            if value is not None and not value > 0:
+                msg = f'{name} is {value}, but must be positive'
+                raise InputError(msg)
 
     def fit(self, samples: Samples) -> Embedding:
         """Embed the points, which the metric must fit; no n x n dense matrix is formed."""
         from scipy.sparse import csr_matrix
 
         typical = require_scale(samples, self.dimension, self.neighbours)
-        metric = self.metric.measure(samples)
-        steps = anisotropic_graph(samples, metric, self.neighbours, self.power)
-        bandwidth = float(np.sqrt(self.epsilon)) if self.epsilon else local_bandwidth(steps.radii)
-        weights = np.exp(steps.squared / (-2.0 * bandwidth**2))
-        count = len(samples)
-        near = csr_matrix((weights, steps.targets, steps.begins), shape=(count, count))
+        metric, count = self.metric.measure(samples), len(samples)
+        # Only the nearest in the ordinary distance are asked: far away a difference across the
+        # directions of a metric has no length.
+        begins, targets = _candidates(samples, self.neighbours)
+        places = _places(samples, metric, begins, targets)
+        away = np.square(places).sum(axis=1)
+        # Of a symmetric pattern the transpose has the same, so the values stand side by side.
+        back = csr_matrix((away, targets, begins), shape=(count, count)).T.tocsr().data
+        squared = power_mean(away, back, self.power)
+        rows, last = np.repeat(np.arange(count), np.diff(begins)), self.neighbours
+        # Of the last of the neighbours, and one more, since a point is its own candidate.
+        radii = np.array(
+            [np.partition(each, last)[last] for each in np.split(squared, begins[1:-1])]
+        )
+        kept = squared <= np.maximum(radii[rows], radii[targets])
+        begins = np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=count))])
+        begins, targets = begins.astype(np.int64), targets[kept]
+        bandwidth = float(np.sqrt(self.epsilon)) if self.epsilon else local_bandwidth(radii)
+        weights = np.exp(squared[kept] / (-2.0 * bandwidth**2))
+        near = csr_matrix((weights, targets, begins), shape=(count, count))
         graph, notes = connect(near, samples, typical, self.neighbours)
         respond = partial(
             AnisotropicTransition,
             **vars(metric),
             bandwidth=bandwidth,
             power=self.power,
-            begins=steps.begins,
-            targets=steps.targets,
-            places=steps.places,
+            begins=begins,
+            targets=targets,
+            places=places[kept],
             reach=typical,
         )
-        notes += self._cut(steps, bandwidth, metric)
         return embed_walk(graph, self.dimension, self.density, respond, bandwidth, notes)
-
-    def _cut(self, steps: Steps, bandwidth: float, metric: LocalMetric) -> tuple[str, ...]:
-        """Return a note if a given epsilon reaches beyond the neighbours, see ``CUT``."""
-        points, dimension = len(steps.radii), metric.coefficients.shape[2]
-        last = float(np.median(steps.radii)) / (2.0 * bandwidth**2)
-        if self.epsilon is None or self.neighbours >= points - 1 or last >= -np.log(CUT):
-            return ()
-        # The volume of a ball, and so the number of points in it, grows with its radius.
-        wanted = np.ceil(self.neighbours * (-np.log(CUT) / last) ** (dimension / 2))
-        note = (
-            f'of epsilon {self.epsilon:g} the kernel is still {np.exp(-last):.2g} at the last of '
-            f'{self.neighbours} neighbours and cut there, so the eigenvalues are not those of '
-            f'epsilon; give about {min(wanted, points - 1):.0f} neighbours, or leave epsilon out'
-        )
-        return (note,)

@@ -28,10 +28,6 @@ def local_covariances(bursts: Floats, duration: float) -> Floats:
     the point itself first; covariances (n, D, D) are per unit of time. More steps see less of the
     drift, of walls and of the curvature of the map.
     """
-    if bursts.ndim != 4 or bursts.shape[2] < 2 or not bursts.size:
-        msg = f'bursts have the shape {bursts.shape}; give (points, paths, steps + 1, dimensions)'
-        raise InputError(msg)
-    _check_size(duration, 'bursts last', 'time')
     count, paths, _, width = bursts.shape
     steps = np.diff(bursts, axis=2).reshape(count, -1, width)
     covariances: Floats = steps.transpose(0, 2, 1) @ steps / (paths * duration)
@@ -39,13 +35,7 @@ def local_covariances(bursts: Floats, duration: float) -> Floats:
 
 
 def covariances_of_ends(ends: Floats, duration: float) -> Floats:
-    r"""
-    Estimate :math:`J J^\top` from the ends of paths (Singer & Coifman 2008, eq. 35).
-
-    ``ends`` (n, b, D) of b paths of a ``duration`` from each of n points give sample covariances.
-    """
-    _check_clouds(ends, 2)
-    _check_size(duration, 'paths last', 'time')
+    r"""Estimate :math:`J J^\top` from ends (n, b, D) of paths (Singer & Coifman 2008, eq. 35)."""
     centred = ends - ends.mean(axis=1, keepdims=True)
     products = centred.transpose(0, 2, 1) @ centred
     covariances: Floats = products / ((ends.shape[1] - 1) * duration)
@@ -56,34 +46,13 @@ def covariances_of_balls(points: Floats, images: Floats, radius: float, rank: in
     r"""
     Estimate :math:`J J^\top` from the images of balls (Singer & Coifman 2008, eq. 44).
 
-    ``images`` (n, b, D) are of b places spread evenly in a ball of ``radius`` around each of the
-    ``points`` (n, D); ``rank`` is the number of variables.
+    ``images`` (n, b, D) are of b places spread evenly in a ball around each of the ``points`` (n,
+    D); ``rank`` is the number of variables.
     """
-    _check_clouds(images, 1)
-    _check_size(radius, 'the radius of the balls is', 'number')
-    if points.shape != (len(images), images.shape[2]):
-        msg = f'there are points {points.shape} and images {images.shape} that do not fit together'
-        raise InputError(msg)
     away = images - points[:, None]
     products = away.transpose(0, 2, 1) @ away
     covariances: Floats = products * ((rank + 2) / (radius**2 * images.shape[1]))
     return covariances
-
-
-def _check_clouds(clouds: Floats, least: int) -> None:
-    """Refuse what is not at least so many places around each point."""
-    if clouds.ndim != 3 or clouds.shape[1] < least or not clouds.size:
-        msg = (
-            f'places around the points have the shape {clouds.shape}; give '
-            f'(points, at least {least}, dimensions)'
-        )
-        raise InputError(msg)
-
-
-def _check_size(size: float, what: str, kind: str) -> None:
-    if not size > 0.0:
-        msg = f'{what} {size}; give a positive {kind}'
-        raise InputError(msg)
 
 
 class Separation(NamedTuple):
@@ -91,11 +60,9 @@ class Separation(NamedTuple):
 
     # (n, d), of mean square one. Which variable comes first, and the signs, are not determined.
     coordinates: Floats
-    # (m, d), what multiplies the eigenfunctions, centred, for these coordinates; d rows are not
-    # zero.
-    mixing: Floats
-    # (d (d - 1) / 2,), of the product of each pair of them with the eigenfunctions of products,
-    # between 0 and 1: well below 1, they are not functions of one variable each.
+    mixing: Floats  # (m, d), what multiplies the centred eigenfunctions; d rows are not zero
+    # (d (d - 1) / 2,), of the product of each pair of them with the eigenfunctions of products:
+    # well below 1, they are not functions of one variable each.
     correlations: Floats
 
 
@@ -115,12 +82,11 @@ def separate(functions: Floats, eigenvalues: Floats, count: int) -> Separation:
     ``eigenvalues`` (m,) of the random walk; ``count`` is d. Raises ``InputError`` if there are too
     few functions, one is constant, or fewer than d are new.
     """
+    from scipy.optimize import linear_sum_assignment
+
     least = max(count * (count + 1) // 2, 1)
     if count < 1 or functions.ndim != 2 or functions.shape[1] < least:
-        msg = (
-            f'eigenfunctions have the shape {functions.shape}; of {count} variables at least '
-            f'{least} are needed'
-        )
+        msg = f'{functions.shape} eigenfunctions; of {count} variables at least {least} are needed'
         raise InputError(msg)
     centred = functions - functions.mean(axis=0)
     sizes = np.sqrt(np.square(centred).mean(axis=0))
@@ -135,7 +101,12 @@ def separate(functions: Floats, eigenvalues: Floats, count: int) -> Separation:
             f'them; ask for as many variables, not {count}, or give more eigenfunctions'
         )
         raise InputError(msg)
-    first, partners = scaled[:, single], scaled[:, _partners(eigenvalues, single)]
+    # Which other eigenfunction each product of two is, by the nearest eigenvalue.
+    others = [column for column in range(len(eigenvalues)) if column not in single]
+    products = [one * other for one, other in itertools.combinations(eigenvalues[single], 2)]
+    apart = np.abs(np.subtract.outer(np.array(products), eigenvalues[others]))
+    nearest = [others[column] for column in linear_sum_assignment(apart)[1]]
+    first, partners = scaled[:, single], scaled[:, nearest]
     moments = np.einsum('ni,nj,nk->kij', first, first, partners) / len(first)
     rotation = _least_diagonals(moments)
     coordinates = first @ rotation
@@ -166,16 +137,6 @@ def _new_functions(functions: Floats, count: int) -> list[int]:
         if explained**2 < 0.5:
             taken.append(column)
     return taken
-
-
-def _partners(eigenvalues: Floats, single: list[int]) -> list[int]:
-    """Return which other eigenfunction each product of two of the ``single`` ones is."""
-    from scipy.optimize import linear_sum_assignment
-
-    others = [column for column in range(len(eigenvalues)) if column not in single]
-    products = [one * other for one, other in itertools.combinations(eigenvalues[single], 2)]
-    apart = np.abs(np.subtract.outer(np.array(products), eigenvalues[others]))
-    return [others[column] for column in linear_sum_assignment(apart)[1]]
 
 
 def _least_diagonals(moments: Floats) -> Floats:

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 
 LANDMARKS = 2_000
-"""Points whose kernel matrix is decomposed: its dense solver takes seconds."""
+"""
+Most points whose kernel matrix is decomposed, by a dense solver that takes seconds; of more, as
+many evenly spread ones.
+"""
 
 
 @dataclass(frozen=True)
@@ -54,10 +57,9 @@ class MemberAffinity:
 @dataclass(frozen=True)
 class InnerProduct:
     r"""
-    Powers of inner products with the members, centred at their mean.
+    Inner products with the members, centred at their mean.
 
-    .. math:: a_j(x) = \Big(\frac{g_j(x)}{s} + c\Big)^p, \qquad
-              g_j(x) = -\tfrac12\Big(d_j^2 - \frac1l\sum_i d_i^2 - h_j\Big)
+    .. math:: a_j(x) = -\tfrac12\Big(d_j^2 - \frac1l\sum_i d_i^2 - h_j\Big)
 
     with the squared distances d of the new point to the members.
     """
@@ -65,28 +67,19 @@ class InnerProduct:
     members: Ints  # (l,) int64, training points that count
     # (l,), h: mean squared distance of each member to all of them, less the mean over all.
     spreads: Floats
-    # S, c and p; 1, 0 and 1, but in files of versions that trained polynomial kernels.
-    scale: float
-    constant: float
-    degree: int
 
     def kernel(self, squared: Floats) -> Floats:
-        """Return the (..., l) powers for (..., l) squared distances to the members."""
-        inner = -0.5 * (squared - squared.mean(axis=-1, keepdims=True) - self.spreads)
-        powers: Floats = (inner / self.scale + self.constant) ** self.degree
-        return powers
+        """Return the (..., l) products for (..., l) squared distances to the members."""
+        inner: Floats = -0.5 * (squared - squared.mean(axis=-1, keepdims=True) - self.spreads)
+        return inner
 
     def weights(self, squared: Floats) -> Floats:
-        """Return the (l,) powers of a point with (n,) squared distances."""
+        """Return the (l,) products of a point with (n,) squared distances."""
         return self.kernel(squared[self.members])
 
     def check(self, count: int) -> int:
         """Return l; refuse what does not fit ``count`` training points."""
-        rules: Rules = {
-            'members': ('L', 0, 'n'), 'spreads': ('l',), 'scale': ('', BOUNDS.least),
-            'constant': ('', -BOUNDS.number), 'degree': ('', 1, 99),
-        }  # fmt: skip
-        check_fields(self, rules, {'n': count})
+        check_fields(self, {'members': ('L', 0, 'n'), 'spreads': ('l',)}, {'n': count})
         return len(self.members)
 
 
@@ -121,16 +114,13 @@ class LinearKernel:
     """Principal components of the points, fewer than asked for if these span fewer dimensions."""
 
     dimension: int  # coordinates kept, m
-    # Most points whose kernel matrix is decomposed; of more, as many evenly spread ones.
-    landmarks: int = LANDMARKS
 
     def fit(self, samples: Samples) -> Embedding:
         """Embed the points, see ``ManifoldLearner``."""
-        squared, members, _ = _distances(samples, self.dimension, self.landmarks)
+        squared, members, _ = _distances(samples, self.dimension)
         between = squared[members]
         spreads = between.mean(axis=1) - between.mean()
-        response = InnerProduct(members, spreads, 1.0, 0.0, 1)
-        return kernel_pca(squared, response, self.dimension)
+        return kernel_pca(squared, InnerProduct(members, spreads), self.dimension)
 
 
 @dataclass(frozen=True)
@@ -138,24 +128,20 @@ class GaussianKernel:
     """Principal components of a Gaussian kernel, with the median distance for its bandwidth."""
 
     dimension: int
-    landmarks: int = LANDMARKS
 
     def fit(self, samples: Samples) -> Embedding:
         """Embed the points, see ``ManifoldLearner``."""
-        squared, members, bandwidth = _distances(samples, self.dimension, self.landmarks)
+        squared, members, bandwidth = _distances(samples, self.dimension)
         response = MemberAffinity(bandwidth, members)
         return kernel_pca(squared, response, self.dimension, bandwidth)
 
 
-def _distances(samples: Samples, dimension: int, most: int) -> tuple[Floats, Ints, float]:
+def _distances(samples: Samples, dimension: int) -> tuple[Floats, Ints, float]:
     """Return (n, l) squared distances to landmarks, their (l,) indices, the median distance."""
     typical = require_scale(samples, dimension)
-    members = spread_landmarks(len(samples), most)
+    members = spread_landmarks(len(samples), LANDMARKS)
     squared = samples.distances_to(members)
     if not squared[members].max() > (1e-6 * typical) ** 2:
-        msg = (
-            f'the {len(members)} points that stand for all are identical; leave out copies, or '
-            'ask for more landmarks'
-        )
+        msg = f'the {len(members)} points that stand for all are identical; leave out copies'
         raise InputError(msg)
     return squared, members, typical

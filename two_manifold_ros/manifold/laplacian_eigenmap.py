@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.learner import (
     affinity,
     affinity_graph,
@@ -54,8 +53,7 @@ class NearModes:
     radii: Floats  # (n,), see `near_points`
     eigenvalues: Floats  # (m,), lambda
     modes: Floats  # (n, m), psi; of the normalised Laplacian those of the random walk
-    # (b, 2) int64, pairs that join pieces of the graph, in both directions.
-    bridges: Ints
+    bridges: Ints  # (b, 2) int64, pairs that join pieces of the graph, in both directions
     bridge_weights: Floats  # (b,), their affinities
 
     def weights(self, squared: Floats) -> Floats | None:
@@ -104,24 +102,16 @@ class LaplacianEigenmap:
     its own row but for the roughest of many modes of few points, see `NearModes`.
     """
 
-    # Coordinates kept, m, and kappa; either point may be the neighbour of the other.
-    dimension: int
-    neighbours: int
-    normalised: bool = True  # whether the Laplacian is the normalised one, the first
-    # Affinities: 'heat', exp(-d^2/2sigma^2) with the median distance sigma, or 'binary', 1.
-    weights: str = 'heat'
+    dimension: int  # coordinates kept, m
+    neighbours: int  # kappa; either point may be the neighbour of the other
+    normalised: bool = True  # whether the Laplacian is the normalised one, or D - W
+    heat: bool = True  # affinities exp(-d^2/2sigma^2) with the median distance sigma, or all 1
     scaled: bool = True  # whether modes are divided by sqrt(lambda); all count alike without
-
-    def __post_init__(self) -> None:
-        """Check the name of the weights."""
-        if self.weights not in {'heat', 'binary'}:
-            msg = f'there are no weights named {self.weights!r}; choose one of heat, binary'
-            raise InputError(msg)
 
     def fit(self, samples: Samples) -> Embedding:
         """Embed the points through their neighbour graph; no n x n dense matrix is formed."""
         distance = require_scale(samples, self.dimension, self.neighbours)
-        bandwidth = distance if self.weights == 'heat' else 0.0
+        bandwidth = distance if self.heat else 0.0
         indices, squared = samples.neighbours(self.neighbours)
         near = affinity_graph(indices, squared, bandwidth)
         graph, notes = connect(near, samples, bandwidth, self.neighbours)

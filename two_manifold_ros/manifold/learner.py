@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.rules import Rules
     from two_manifold_ros.ticks.windows import WindowSet
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.typing import Floats, Ints
 
 
 Samples: TypeAlias = 'PointSet | WindowSet'
@@ -26,28 +26,11 @@ Samples: TypeAlias = 'PointSet | WindowSet'
 
 @dataclass(frozen=True)
 class PointSet:
-    """
-    A set of (n, D) points, one a row; see ``Samples``.
-
-    Raises ``InputError`` if there is none, or a number is not finite or beyond 1e150.
-    """
+    """A set of (n, D) finite points, one a row; see ``Samples``."""
 
     points: Floats
 
-    def __post_init__(self) -> None:
-        """Check the points."""
-        if self.points.ndim != 2 or not self.points.size:
-            msg = f'points have the shape {self.points.shape}; give one point a row'
-            raise InputError(msg)
-        if not np.isfinite(self.points).all():
-            msg = 'a point holds a number that is not finite; leave that row out'
-            raise InputError(msg)
-        if np.abs(self.points).max() > 1e150:
-            msg = 'a point holds a number beyond 1e+150; choose a larger unit'
-            raise InputError(msg)
-
     def __len__(self) -> int:
-        """Return the number of points."""
         return len(self.points)
 
     def rows(self, indices: Ints) -> Floats:
@@ -78,11 +61,7 @@ class PointSet:
         return self._between(first, second)
 
     def neighbours(self, count: int) -> tuple[Ints, Floats]:
-        """
-        Return (n, count) indices and squared distances of the nearest other points, exactly.
-
-        Smallest distance first; n - 1 columns if there are no more others.
-        """
+        """Return (n, count) indices and squared distances of the nearest others, nearest first."""
         from scipy.spatial import cKDTree
 
         count = min(count, len(self) - 1)
@@ -116,26 +95,16 @@ class Response(Protocol):
         """
         Return (l,) weights of a point from its (n,) squared distances to all training points.
 
-        ``None`` if it resembles none. Of distances that are all NaN, ``None`` or NaN, but no
-        error.
+        ``None`` if it resembles none. Of NaN distances, ``None`` or NaN, but no error.
         """
 
     def check(self, count: int) -> int:
-        """
-        Return how many weights there are, l, of ``count`` training points.
-
-        Raises ``ValueError`` if the fields, which have their types and are finite, do not fit
-        together.
-        """
+        """Return how many weights there are, l; ``ValueError`` if fields do not fit."""
 
 
 @dataclass(frozen=True)
 class Extension:
-    r"""
-    Coordinates of a new point from its squared distances to the training points.
-
-    .. math:: z(x) = \sum_i a_i(x)\, T_i + c
-    """
+    r"""Coordinates :math:`z(x) = \sum_i a_i(x)\, T_i + c` of a point from squared distances."""
 
     response: Response  # a
     table: Floats  # (l, m), T
@@ -153,12 +122,10 @@ class Extension:
 class Embedding:
     """A low-rank centred embedding of a set of points."""
 
-    # (n, m), rows whose inner products are the learned, centred kernel; column means are zero.
-    coordinates: Floats
+    coordinates: Floats  # (n, m), whose inner products are the learned, centred kernel
     extension: Extension  # the same coordinates for new points; a training point gets its own row
     eigenvalues: Floats  # (m,), eigenvalues of the learner's own operator, leading first
-    # Bandwidth of Gaussian weights, in units of distance; 0 where there are none.
-    bandwidth: float = 0.0
+    bandwidth: float = 0.0  # of Gaussian weights, in units of distance; 0 where there are none
     notes: tuple[str, ...] = ()  # sentences that must be logged
 
 
@@ -190,8 +157,8 @@ class Limits:
     # Total affinity below which a point resembles nothing in training (mathematics, section 8):
     # it is reached 7.4 bandwidths from the nearest point.
     degree = 1e-12
-    # Smallest eigenvalue of a Laplacian whose inverse is taken: rounding may make one of a nearly
-    # split graph 0. A point then lies 3e4 spreads away at the most.
+    # Smallest eigenvalue of a Laplacian whose inverse is taken: of a nearly split graph rounding
+    # may make one 0. A point then lies 3e4 spreads away at the most.
     eigenvalue = 1e-9
 
 
@@ -210,12 +177,7 @@ def median_distance(samples: Samples) -> float:
 
 
 def require_scale(samples: Samples, dimension: int, neighbours: int | None = None) -> float:
-    """
-    Return the median distance; refuse what no learner can embed by an ``InputError``.
-
-    That are numbers that are not whole or less than 1, too few points for them, and points most of
-    which are identical. A graph does not keep its constant mode.
-    """
+    """Return the median distance; refuse too few points for the numbers, and bad numbers."""
     for name, number in (('dimension', dimension), ('neighbours', neighbours)):
         if number is not None and (not isinstance(number, Integral) or number < 1):
             msg = f'{name} is {number!r}, but must be a whole number and at least 1'
@@ -223,10 +185,8 @@ def require_scale(samples: Samples, dimension: int, neighbours: int | None = Non
     least = dimension if neighbours is None else max(dimension + 1, neighbours)
     if len(samples) <= least:
         graph = f' and {neighbours} neighbours' if neighbours else ''
-        msg = (
-            f'{len(samples)} points are too few for {dimension} dimensions{graph}; ask for fewer, '
-            'or take more points (of windows: record longer or shorten them)'
-        )
+        few = f'{len(samples)} points are too few for {dimension} dimensions{graph}'
+        msg = f'{few}; ask for fewer, or give more (of windows: record longer or shorten them)'
         raise InputError(msg)
     return median_distance(samples)
 
@@ -239,11 +199,7 @@ def fix_signs(vectors: Floats) -> Floats:
 
 
 def leading_modes(matrix: Floats, count: int) -> tuple[Floats, Floats]:
-    """
-    Return the largest eigenvalues of a symmetric matrix and their vectors, signs fixed.
-
-    Left out are those below 1e-10 of the largest. Lanczos would end early where the rank is low.
-    """
+    """Return the largest eigenvalues, above 1e-10 of the first, and their vectors, signs fixed."""
     from scipy.linalg import eigh
 
     last = len(matrix) - 1
@@ -254,12 +210,7 @@ def leading_modes(matrix: Floats, count: int) -> tuple[Floats, Floats]:
 
 
 def spread_landmarks(count: int, most: int) -> Ints:
-    """
-    Return increasing indices of ``count`` points, at ``most`` so many.
-
-    The first, the last, and one drawn from each equal stretch between: not all at one place of a
-    lap.
-    """
+    """Return ``most`` increasing indices: both ends, and one drawn from each stretch between."""
     if count <= most:
         return np.arange(count)
     stretches = np.linspace(1, count - 1, most - 1).round().astype(np.int64)
@@ -268,11 +219,7 @@ def spread_landmarks(count: int, most: int) -> Ints:
 
 
 def shares_of(near: Floats, factors: Floats, places: Ints, count: int) -> Floats | None:
-    """
-    Return (n,) weights that sum to one and are proportional to affinities times factors.
-
-    Both are of some ``places``; ``None`` if all are out of reach.
-    """
+    """Return (n,) weights of sum one, affinities times factors at places, if any is near."""
     if not near.sum() > Limits.degree:
         return None
     weighted = near * factors
@@ -285,11 +232,10 @@ def near_points(squared: Floats, neighbours: int, radii: Floats) -> Ints:
     """
     Return the nearest training points of a point, and those that have it within their own radius.
 
-    The nearest are ``neighbours`` and one more; ``radii`` (n,) are squared distances to the last
-    of their own neighbours. Of a training point that is its row in the symmetric neighbour graph
-    and itself.
+    The nearest are ``neighbours`` and one more, since a training point counts itself; ``radii``
+    (n,) are squared distances to the last of their own neighbours. Of a training point that is its
+    row in the symmetric neighbour graph and itself.
     """
-    # One more than the neighbours, since a training point counts itself.
     radius = np.partition(squared, neighbours)[neighbours]
     # A distance that is a radius stays one when it is computed in another way.
     return np.flatnonzero(squared <= np.maximum(radii, radius) * (1.0 + 1e-9))
@@ -322,35 +268,26 @@ def connect(
     components, labels = connected_components(graph, directed=False)
     notes: tuple[str, ...] = ()
     if components > 1:
-        note = (
-            f'the neighbour graph fell into {components} pieces, joined by their nearest points; '
-            f'more than {neighbours} neighbours would connect it'
+        pieces = (
+            f'the neighbour graph fell into {components} pieces, joined by their nearest points'
         )
-        notes = (note,)
+        notes = (f'{pieces}; more than {neighbours} neighbours would connect it',)
     while components > 1:
+        bridges = []
         sizes = np.bincount(labels)
-        bridges = [
-            _bridge(samples, labels == label, probes)
-            for label in range(components)
-            if label != sizes.argmax()
-        ]
+        for label in np.flatnonzero(np.arange(components) != sizes.argmax()):
+            members = np.flatnonzero(labels == label)
+            some = members[:: max(1, len(members) // probes)][:probes]
+            distances = samples.distances_to(some)
+            distances[members] = np.inf
+            outside, probe = np.unravel_index(int(distances.argmin()), distances.shape)
+            bridges.append((some[probe], outside, distances[outside, probe]))
         first, second, squared = (np.array(column) for column in zip(*bridges, strict=True))
         weight = np.maximum(affinity(squared, bandwidth), 1e-3)
         edges = coo_matrix((weight, (first, second)), shape=graph.shape).tocsr()
         graph = graph.maximum(edges).maximum(edges.T).tocsr()
         components, labels = connected_components(graph, directed=False)
     return graph, notes
-
-
-def _bridge(samples: Samples, inside: Bools, probes: int) -> tuple[int, int, float]:
-    """Return the ends and the squared length of the edge that joins a piece to the others."""
-    members = np.flatnonzero(inside)
-    step = max(1, len(members) // probes)
-    some = members[::step][:probes]
-    distances = samples.distances_to(some)
-    distances[members] = np.inf
-    outside, probe = np.unravel_index(int(distances.argmin()), distances.shape)
-    return int(some[probe]), int(outside), float(distances[outside, probe])
 
 
 def smallest_modes(matrix: csc_matrix, null: Floats, count: int) -> tuple[Floats, Floats]:

@@ -34,7 +34,6 @@ from two_manifold_ros.manifold.learner import (
     require_scale,
     Samples,
 )
-from two_manifold_ros.names import KERNELS
 from two_manifold_ros.rules import check_fields
 
 if TYPE_CHECKING:
@@ -69,10 +68,7 @@ _LEARNERS: dict[str, Callable[[int, int], ManifoldLearner]] = {
 
 def make_learner(name: str, dimension: int, neighbours: int) -> ManifoldLearner:
     """Make a learner by name; those without a graph ignore the neighbours."""
-    if name in _LEARNERS:
-        return _LEARNERS[name](dimension, neighbours)
-    msg = f'there is no kernel named {name!r}; choose one of {", ".join(KERNELS)}'
-    raise InputError(msg)
+    return _LEARNERS[name](dimension, neighbours)
 
 
 def has_neighbours(name: str) -> bool:
@@ -91,8 +87,7 @@ class FitTransform:
     """
 
     embedding: Any  # the object; a copy of it is fitted
-    # See `near_points`.
-    neighbours: int = 10
+    neighbours: int = 10  # see `near_points`
 
     def fit(self, samples: Samples) -> Embedding:
         """Embed the points, see ``ManifoldLearner``."""
@@ -104,11 +99,11 @@ class FitTransform:
         except ValueError as error:
             msg = f'{name} cannot embed the points: {error}'
             raise InputError(msg) from error
-        if coordinates.shape[:1] != (count,) or coordinates.ndim != 2 or not coordinates.size:
-            msg = f'{name} made the shape {coordinates.shape} of {count} points, not a row of each'
-            raise InputError(msg)
-        if not np.isfinite(coordinates).all():
-            msg = f'{name} made coordinates that are not finite; give it other settings'
+        shape, finite = coordinates.shape, np.isfinite(coordinates).all()
+        if shape[:1] != (count,) or len(shape) != 2 or not coordinates.size or not finite:
+            msg = (
+                f'{name} made the shape {shape} of {count} points, or numbers that are not finite'
+            )
             raise InputError(msg)
         mean = coordinates.mean(axis=0)
         radii = samples.neighbours(self.neighbours)[1][:, -1].copy()

@@ -31,10 +31,7 @@ def check_points(points: Floats, inputs: int) -> Floats:
     """Return points as finite (n, inputs) float64; `InputError` if they are not that."""
     points = np.asarray(points, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != inputs:
-        msg = (
-            f'points of the shape {points.shape} do not fit a feature map of {inputs} inputs; '
-            'give it what it was made for'
-        )
+        msg = f'points {points.shape} do not fit a feature map of {inputs} inputs; give it those'
         raise InputError(msg)
     if not np.isfinite(points).all():
         msg = 'a point holds a number that is not finite; leave out the samples that it is made of'
@@ -54,12 +51,7 @@ class FeatureMap(Protocol):
         """Numbers in a feature vector."""
 
     def transform(self, points: Floats) -> Floats:
-        """
-        Return (n, size) float64 features of (n, inputs) points, a new array.
-
-        Raises `InputError` if the points have another shape or are not finite, or if the map has
-        no features for them.
-        """
+        """Return (n, size) float64 features, a new array; refuse points that have none."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +59,7 @@ class WithConstant:
     """
     The features of a map and, as the last one, the constant 1.
 
-    The normaliser of a TPSR, and its start, need features in which the constant can be written
+    The normaliser and the start of a TPSR need features in which the constant can be written
     (Boots & Gordon 2011, eq. 5a, 5b): here it is the last unit vector.
     """
 
@@ -94,36 +86,30 @@ class IndicatorFeatures:
     """
     A one for the word that a point is and zeros for all others, for discrete data.
 
-    A point is a row of ``length`` codes 0, 1, ... of ``symbols``, the first one counting most in
-    the order of the words: with two symbols 00, 01, 10, 11. The features of a point add up to one,
-    so the constant is written in them as all ones.
+    A point is a row of codes 0, 1, ... of ``symbols``, the first one counting most in the order of
+    the words: with two symbols 00, 01, 10, 11. Its features add up to one, so the constant is
+    written as all ones.
     """
 
     symbols: int
-    length: int
-
-    @property
-    def inputs(self) -> int:
-        """Symbols in a word."""
-        return self.length
+    inputs: int  # symbols in a word
 
     @property
     def size(self) -> int:
         """Number of words."""
-        words: int = self.symbols**self.length
+        words: int = self.symbols**self.inputs
         return words
 
     def transform(self, points: Floats) -> Floats:
-        """Return the (n, size) one-hot rows of (n, length) codes, see ``FeatureMap``."""
-        points = check_points(points, self.length)
+        """Return the (n, size) one-hot rows of (n, inputs) codes, see ``FeatureMap``."""
+        points = check_points(points, self.inputs)
         codes = np.clip(points, 0, self.symbols - 1).astype(np.int64)
         if not np.array_equal(codes, points):
             msg = (
-                f'a point holds something else than the codes 0 to {self.symbols - 1} of the '
-                'symbols; give every symbol one of these codes'
+                f'a point holds something else than the codes 0 to {self.symbols - 1}; give these'
             )
             raise InputError(msg)
-        weights = self.symbols ** np.arange(self.length - 1, -1, -1, dtype=np.int64)
+        weights = self.symbols ** np.arange(self.inputs - 1, -1, -1, dtype=np.int64)
         features = np.zeros((len(points), self.size))
         features[np.arange(len(points)), codes @ weights] = 1.0
         return features
@@ -134,11 +120,10 @@ class ActionObservationFeatures:
     r"""
     The Kronecker product of the features of an action and of an observation.
 
-    .. math:: \varphi^{AO}(a, o) = \varphi^A(a) \otimes \varphi^O(o)
-
-    A point is the numbers of the action, such as a throttle command, then those of the
-    observation (Boots & Gordon 2011, the present features). With ``WithConstant`` around either
-    map the product also holds the features of the other one alone.
+    It is :math:`\varphi^A(a) \otimes \varphi^O(o)`. A point is the numbers of the action, such as
+    a throttle command, then those of the observation (Boots & Gordon 2011, the present features).
+    With ``WithConstant`` around either map the product also holds the features of the other one
+    alone.
     """
 
     actions: FeatureMap
@@ -167,20 +152,14 @@ def importance_weights(probabilities: Floats) -> Floats:
     r"""
     Return the (n,) weights that take out of samples how often the driver chose their actions.
 
-    .. math:: w = \prod_i \pi(a_i \mid h_i)^{-1}
-
-    Tests ask what is observed if actions are *done*, but actions that the policy favours after
-    some histories are over-represented there. A mean over samples weighted like this is an
-    unbiased estimate of the features under ``do`` (Bowling et al. 2006). ``probabilities`` (n, l)
-    are those, or densities, with which the policy chose each of the l actions of a sample, given
-    the history at that moment. Raises `InputError` if one is not positive and finite, or so small
-    that a weight overflows.
+    They are :math:`\prod_i \pi(a_i \mid h_i)^{-1}`. Tests ask what is observed if actions are
+    *done*; a mean over samples weighted like this is an unbiased estimate of that (Bowling et al.
+    2006). ``probabilities`` (n, l) are those, or densities, with which the policy chose each of
+    the l actions given the history. Raises `InputError` if one is not positive and finite, or a
+    weight overflows.
     """
     if not ((probabilities > 0.0) & (probabilities < np.inf)).all():
-        msg = (
-            'a policy chose an action to which it gives no positive finite probability; give the '
-            'probabilities of the policy that drove'
-        )
+        msg = 'an action has no positive finite probability; give those of the policy that drove'
         raise InputError(msg)
     with np.errstate(over='ignore'):
         weights: Floats = np.exp(-np.log(probabilities).sum(axis=1))
@@ -190,32 +169,18 @@ def importance_weights(probabilities: Floats) -> Floats:
     return weights
 
 
-def _check_drawing(bandwidth: float, precision: str) -> None:
-    """Refuse a bandwidth out of range, which gives NaN, and a precision of another name."""
-    if not 0.0 < bandwidth < np.inf:
-        msg = f'bandwidth of a feature map is {bandwidth!r}; it must be a positive number'
-        raise InputError(msg)
-    if precision not in {'double', 'single'}:
-        msg = f'there is no precision named {precision!r}; choose one of double, single'
-        raise InputError(msg)
-
-
 def cosine_features(angles: NDArray[Any], phases: NDArray[Any]) -> Floats:
     r"""
     Return :math:`\sqrt{2/D} \cos(a + \beta)` as float64, mathematics (2.2).
 
     ``angles`` (n, D) float64 or float32, products of points and frequencies, are overwritten;
-    ``phases`` is (D,) of the same dtype. Raises `InputError` if an angle is so large that its
-    rounding alone passes 1e-3 radians: 4.5e12 in float64 and 8.4e3 in float32. A standardised
-    point gives angles of a few radians.
+    ``phases`` is (D,) of the same dtype. Raises `InputError` if the rounding of an angle alone
+    passes 1e-3 radians: from 4.5e12 in float64 and 8.4e3 in float32.
     """
     limit = 1e-3 / float(np.finfo(angles.dtype).eps)
     # Written so that a NaN, from an overflow to infinities of both signs, is refused as well.
     if angles.size and not (-limit <= angles.min() and angles.max() <= limit):
-        msg = (
-            'a point lies too far out for the cosines of its Fourier features to mean anything; '
-            'standardise it or leave out the samples that it is made of'
-        )
+        msg = 'a point lies too far out for Fourier features; standardise it or leave it out'
         raise InputError(msg)
     angles += phases
     np.cos(angles, out=angles)
@@ -233,12 +198,10 @@ class FourierFeatures:
               E[\varphi(x)^\top \varphi(y)] = k(x, y)
 
     The error of an inner product falls like :math:`1/\sqrt D`. A point costs one matrix-vector
-    product, which reads all frequencies, and one cosine a feature.
+    product and one cosine a feature.
     """
 
-    # (inputs, D) float64 or float32, omega; with float32 the product and the cosine are taken in
-    # float32.
-    frequencies: NDArray[Any]
+    frequencies: NDArray[Any]  # (inputs, D) omega; in float32 product and cosine are, too
     phases: NDArray[Any]  # (D,) of the same dtype, beta
 
     @property
@@ -265,11 +228,10 @@ def fourier_features(
     r"""
     Draw random Fourier features of the Gaussian kernel by a seed of PCG64.
 
-    The bandwidth :math:`\sigma` of :math:`\exp(-\lVert x - y \rVert^2 / 2\sigma^2)` is in units of
-    the distance between points. The precision ``single`` takes half the memory and less than half
-    the time: 2,000 features are rounded by less than 1e-7.
+    The bandwidth :math:`\sigma` is in units of the distance between points. The precision
+    ``single`` takes half the memory and less than half the time: 2,000 features are rounded by
+    less than 1e-7.
     """
-    _check_drawing(bandwidth, precision)
     rng = np.random.Generator(np.random.PCG64(seed))
     frequencies = np.empty((inputs, size), dtype=precision)
     for row in frequencies:
@@ -288,17 +250,13 @@ class StructuredFourierFeatures:
 
     with :math:`C` the orthonormal cosine transform, :math:`E` diagonal matrices of random signs,
     and one such block for every d of the D features, the last one cut off: structured orthogonal
-    features (Yu et al. 2016) with a cosine transform in place of Hadamard's, so that the length
-    of a point need not be a power of two. A point costs :math:`O(D \log d)` and the memory of the
-    signs. The error falls like :math:`1/\sqrt D` as that of independent frequencies does; but as
-    all have one length, inner products are too small by up to :math:`0.54/d`, at a distance of
-    two bandwidths. So it is for points of a hundred numbers and more.
+    features (Yu et al. 2016) with a cosine transform for Hadamard's. A point costs :math:`O(D \log
+    d)` and the memory of the signs. As all frequencies have one length, inner products are too
+    small by up to :math:`0.54/d`: it is for points of a hundred numbers and more.
     """
 
     signs: NDArray[Any]  # (blocks, 3, inputs) int8, E_1, E_2, E_3 of each block, +1 or -1
-    # (D,) float64 or float32, beta; with float32 the transforms and the cosine are taken in
-    # float32.
-    phases: NDArray[Any]
+    phases: NDArray[Any]  # (D,), beta; in float32 transforms and cosine are, too
     bandwidth: float  # sigma
 
     @property
@@ -329,14 +287,7 @@ class StructuredFourierFeatures:
 def structured_fourier_features(
     inputs: int, size: int, bandwidth: float, seed: int, precision: str = 'double'
 ) -> StructuredFourierFeatures:
-    """
-    Draw structured random features of the Gaussian kernel, as ``fourier_features`` does.
-
-    Points should have a hundred ``inputs`` or more; cosine transforms are quick where this has
-    small prime factors only. The precision ``single`` takes a third of the time: features of
-    points that are a bandwidth long are rounded by less than 1e-7.
-    """
-    _check_drawing(bandwidth, precision)
+    """Draw structured random features as ``fourier_features`` does, for 100 ``inputs`` or more."""
     rng = np.random.Generator(np.random.PCG64(seed))
     # Fewer than three flips and transforms leave the structure of the point visible.
     shape = (-(-size // inputs), 3, inputs)

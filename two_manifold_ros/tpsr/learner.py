@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.features import LARGEST_SQUARE, squared_length
 from two_manifold_ros.tpsr.parameters import count_states, make_parameters, Tpsr
 from two_manifold_ros.tpsr.thin_svd import Move, ThinSvd
@@ -24,11 +23,10 @@ class ObservationCovariance:
     r"""
     :math:`\Sigma_{OO}+\lambda nI` and its inverse by the Woodbury identity, mathematics (10.1).
 
-    The ridge should grow with the number of samples n, because it is the ratio of the two that
-    decides whether a filter is stable (mathematics, section 5). That would be an update of full
-    rank; so the inverse has the ridge of its last computation, decayed like everything. It is
-    computed again when that is off by a tenth, or after 512 samples, so that rounding errors do
-    not add up.
+    The ratio of ridge and samples n decides whether a filter is stable (mathematics, section 5),
+    but a ridge that grows with them would be an update of full rank. So the inverse has the ridge
+    of its last computation, decayed like everything. It is computed again when that is off by a
+    tenth, or after 512 samples, so that rounding does not add up.
 
     ``total`` (p, p) is the weighted sum of the outer products, ``weight`` the sum of the weights,
     n, and ``inverse`` (p, p) that of the total with ``ridge_within``, about :math:`\lambda n`.
@@ -58,8 +56,17 @@ class ObservationCovariance:
         # Of up to four features per sample a new inverse costs no more than its update.
         if stale or len(self.total) <= 4 * len(rows):
             self.refresh()
-        else:
-            self._update(rows)
+            return
+        product = rows @ self.inverse
+        try:
+            root = np.linalg.cholesky(np.eye(len(rows)) + product @ rows.T)
+        except np.linalg.LinAlgError:
+            # Rows that are long and nearly parallel: there is more rounding in it than one.
+            self.refresh()
+            return
+        half = solve_triangular(root, product, lower=True, check_finite=False)
+        # A product with its own transpose: exactly symmetric, and half the work.
+        self.inverse -= np.matmul(half.T, half, out=self._scratch)
 
     def refresh(self) -> None:
         """Compute the inverse again from the sum."""
@@ -73,29 +80,17 @@ class ObservationCovariance:
         half = solve_triangular(root, one, lower=True, check_finite=False)
         self.inverse = half.T @ half
 
-    def _update(self, rows: Floats) -> None:
-        product = rows @ self.inverse
-        try:
-            root = np.linalg.cholesky(np.eye(len(rows)) + product @ rows.T)
-        except np.linalg.LinAlgError:
-            # Rows that are long and nearly parallel: there is more rounding in it than one.
-            self.refresh()
-            return
-        half = solve_triangular(root, product, lower=True, check_finite=False)
-        # A product with its own transpose: exactly symmetric, and half the work.
-        self.inverse -= np.matmul(half.T, half, out=self._scratch)
-
 
 class OperatorTensor:
     r"""
     The sum that gives a TPSR its operators, mathematics (10.4).
 
-    It is the sum of Boots & Gordon 2011, eq. 6d and 8f, kept without the factor :math:`\hat
-    S^{-1}`, so that each move of the bases is a rotation and forgetting is a factor. Divided by
-    the singular values along its last axis it is :math:`\hat B_{AO}`. The newest samples are kept
-    apart, and with them the move since the last was added: to turn their few coordinates costs
-    nothing beside turning the sum. When there are ``together`` of them, or when the moments are
-    asked for, sum and samples are brought together.
+    It is the sum of Boots & Gordon 2011, eq. 6d and 8f, without the factor :math:`\hat S^{-1}`, so
+    that each move of the bases is a rotation and forgetting is a factor. Divided by the singular
+    values along its last axis it is :math:`\hat B_{AO}`. The newest samples, and the move since
+    the last was added, are kept apart: to turn few coordinates costs nothing beside turning the
+    sum. When there are ``together`` of them, or the moments are asked for, sum and samples are
+    brought together.
     """
 
     def __init__(self, observations: int, together: int = 128) -> None:
@@ -105,12 +100,6 @@ class OperatorTensor:
         self.next_tests = np.zeros((0, 0))
         self.histories = np.zeros((0, 0))
         self.observations = np.zeros((0, observations + 1))
-
-    @property
-    def moments(self) -> Floats:
-        """The (p + 1, r, r) sum by observation feature, test and history; the last: transition."""
-        self._settle()
-        return self.settled
 
     def move(self, move: Move, decay: float = 1.0) -> None:
         """Express the sum in new bases, and forget by a factor."""
@@ -127,9 +116,10 @@ class OperatorTensor:
             self.histories = np.vstack([self.histories, histories[part]])
             self.observations = np.vstack([self.observations, slices[part]])
             if len(self.observations) >= self._together:
-                self._settle()
+                self.settle()
 
-    def _settle(self) -> None:
+    def settle(self) -> Floats:
+        """Return the (p + 1, r, r) sum by observation feature, test and history."""
         before, rank = self.settled.shape[2], len(self.moved.left)
         total = self.settled
         if rank != before:
@@ -147,21 +137,18 @@ class OperatorTensor:
         self.moved = Move.none(rank)
         self.next_tests = self.histories = np.zeros((0, rank))
         self.observations = np.zeros((0, len(total)))
+        return total
 
 
 @dataclass(frozen=True)
 class Triples:
     r"""Features of n ticks: of what came before, of the tick, and of what came from it on."""
 
-    # (n, d), varphi^T_t and varphi^T_(t+1), characteristic features: of the future from the tick
-    # on, and from the tick after it on.
-    tests: Floats
-    next_tests: Floats  # (n, d)
-    histories: Floats  # (n, h), varphi^H_t, indicative features: of the past before the tick
-    # (n, p), varphi^AO_t, present features: of the observation, or of action and observation.
-    observations: Floats
-    # (n,), lambda_t, one unless actions were chosen by a policy that looks at the past.
-    importance: Floats
+    tests: Floats  # (n, d), varphi^T_t, of the future from the tick on
+    next_tests: Floats  # (n, d), varphi^T_(t+1), from the tick after it on
+    histories: Floats  # (n, h), varphi^H_t, of the past before the tick
+    observations: Floats  # (n, p), varphi^AO_t, of the observation, or of action and observation
+    importance: Floats  # (n,), lambda_t, one unless a policy that looks at the past chose actions
 
     def __len__(self) -> int:
         return len(self.tests)
@@ -169,28 +156,15 @@ class Triples:
 
 @dataclass(frozen=True)
 class LearnerSettings:
-    """Settings for learning a TPSR from a stream; `InputError` if they make no learner."""
+    """Settings for learning a TPSR from a stream."""
 
     states: int  # dimension of the state, k
-    # Directions that are kept, r; those beyond the states are a buffer, because what was cut off
-    # once is lost, see docs/reproduce.md.
-    rank: int
+    rank: int  # directions that are kept, r; what was cut off once is lost, see docs/reproduce.md
     ridge: float  # on the observation covariance, per sample, for features of length about one
-    # Samples after which an old one counts only 1/e; infinite to forget nothing.
-    memory: float = math.inf
+    memory: float = math.inf  # samples after which an old one counts only 1/e
     # Samples that share one update of the bases. One is Boots & Gordon 2011, eq. 9; more is eq. 8,
-    # which costs a small part of it per sample and differs only in what is cut off when.
+    # a small part of the cost, and differs only in what is cut off when.
     fold_every: int = 32
-
-    def __post_init__(self) -> None:
-        for name in ('states', 'ridge', 'memory', 'fold_every'):
-            value = getattr(self, name)
-            if not value > 0:
-                msg = f'{name} of a learner is {value}; it must be positive'
-                raise InputError(msg)
-        if self.rank < self.states:
-            msg = f'{self.states} states need a rank of as many at least, not {self.rank}'
-            raise InputError(msg)
 
     @property
     def decay(self) -> float:
@@ -204,16 +178,12 @@ class OnlineLearner:
 
     The ``constant`` (h,) is the constant in history features: its product with each history is
     one. ``tests`` and ``observations`` are numbers of features. All sums are weighted by
-    importance and forgetting alike. ``samples`` counts those that were taken, ``refused`` the
-    others.
+    importance and forgetting alike.
     """
 
     def __init__(
         self, settings: LearnerSettings, constant: Floats, tests: int, observations: int
     ) -> None:
-        names = ('test', 'next_test', 'history', 'observation')
-        sizes = (tests, tests, len(constant), observations)
-        self.sizes = dict(zip(names, sizes, strict=True))
         self.settings = settings
         self.constant = constant
         self.svd = ThinSvd(tests, len(constant), settings.rank)
@@ -222,17 +192,10 @@ class OnlineLearner:
         self.history_sum = np.zeros(len(constant))
         self.weight = 0.0
         self.test_square = 0.0
-        self.samples = 0
-        self.refused = 0
         self._waiting: list[tuple[Floats, ...]] = []
         # Next test, observation and coordinates of the history of the last sample; one row each.
         none = np.zeros((0, 0))
         self._last = np.zeros((0, tests)), np.zeros((0, observations)), none
-
-    @property
-    def waiting(self) -> int:
-        """Number of samples that wait for the next fold."""
-        return len(self._waiting)
 
     def add(
         self,
@@ -245,31 +208,17 @@ class OnlineLearner:
         """
         Take one sample, see `Triples`; return how the bases moved if it completed a fold.
 
-        A sample is refused and counted if a number in it is not finite, if its features together
-        are longer than 1e6 (`LARGEST_SQUARE`), or if the importance is negative, not finite or
-        beyond 1e60. With an importance below 1e-60 it changes nothing. Raises `InputError` for
-        another number of features than the learner was made for.
+        A sample is passed over if a number in it is not finite, if its features together are
+        longer than 1e6 (`LARGEST_SQUARE`), or if the importance is not between 1e-60 and 1e60.
         """
-        if 0.0 <= float(importance) < 1e-60:
-            self.samples += 1
-            return None
         features = (test, next_test, history, observation)
-        for (name, wanted), each in zip(self.sizes.items(), features, strict=True):
-            if len(each) != wanted:
-                msg = (
-                    f'{name} has {len(each)} features, but the learner was made for {wanted}: '
-                    'use the same feature maps all along'
-                )
-                raise InputError(msg)
         # The sum and not the largest: that of NaN and a number may be the number.
         squares = sum(squared_length(each) for each in features)
-        if not (squares < LARGEST_SQUARE and 0.0 <= float(importance) < 1e60):
-            self.refused += 1
+        if not (squares < LARGEST_SQUARE and 1e-60 <= float(importance) < 1e60):
             return None
         parts = (*features, importance)
         self._waiting.append(tuple(np.array(each, dtype=float) for each in parts))
-        self.samples += 1
-        return self.fold() if self.waiting >= self.settings.fold_every else None
+        return self.fold() if len(self._waiting) >= self.settings.fold_every else None
 
     def add_all(self, triples: Triples) -> Move:
         """Take many samples, fold them, and return the total move of the bases."""
@@ -281,7 +230,7 @@ class OnlineLearner:
 
     def fold(self) -> Move:
         """Fold the waiting samples, and return the move of the bases."""
-        count = self.waiting
+        count = len(self._waiting)
         if not count:
             return Move.none(len(self.svd.values))
         batch = Triples(*(np.array(column) for column in zip(*self._waiting, strict=True)))
@@ -307,7 +256,7 @@ class OnlineLearner:
 
     def moments(self, states: int) -> Floats:
         """Return a copy of the (p + 1, k, k) third moments in its leading k directions."""
-        moments: Floats = self.tensor.moments[:, :states, :states].copy()
+        moments: Floats = self.tensor.settle()[:, :states, :states].copy()
         next_tests, observations, histories = self._last
         for test, seen, history in zip(
             self.svd.across.coordinates(next_tests), observations, histories, strict=True
@@ -319,18 +268,13 @@ class OnlineLearner:
 
     def transition(self) -> Floats:
         """Return the (k, k) transition as it was learned, of which modes may grow."""
-        states = self._count_states()
+        states = count_states(self.svd.values, self.settings.states)
         transition: Floats = self.moments(states)[-1] / self.svd.values[:states]
         return transition
 
     def parameters(self) -> Tpsr:
-        """
-        Return the parameters as of the last fold, of the leading states only.
-
-        They are those of Boots & Gordon 2011, eq. 7a-c. Raises ``InputError`` before anything was
-        learned, or when the histories do not hold the constant.
-        """
-        states = self._count_states()
+        """Return the leading states of Boots & Gordon 2011, eq. 7a-c; refuse it too early."""
+        states = count_states(self.svd.values, self.settings.states)
         ends = np.stack([self.constant, self.history_sum])
         values = self.svd.values[:states]
         start, sums = self.svd.down.coordinates(ends)[:, :states]
@@ -345,21 +289,16 @@ class OnlineLearner:
             self.test_square,
         )
 
-    def _count_states(self) -> int:
-        states = count_states(self.svd.values, self.settings.states)
-        if not states:
-            msg = 'nothing was learned yet; take samples and fold them first'
-            raise InputError(msg)
-        return states
-
 
 def learn(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr:
-    """
-    Learn by Boots & Gordon 2011, eq. 7a-c, without the third moments of all features.
-
-    Arguments as of `OnlineLearner` and `LearnerSettings`; fewer states if the samples have fewer.
-    """
-    values, left, right = _leading(triples, states)
+    """Learn by Boots & Gordon 2011, eq. 7a-c, as `OnlineLearner`, from all samples at once."""
+    # Singular values and vectors, eq. 6c.
+    weighted = triples.tests * triples.importance[:, None]
+    tests, across = np.linalg.qr(weighted.T)
+    histories, down = np.linalg.qr(triples.histories.T)
+    left, values, right = np.linalg.svd(across @ down.T, full_matrices=False)
+    kept = count_states(values, states)
+    values, left, right = values[:kept], (tests @ left[:, :kept]).T, right[:kept] @ histories.T
     tensor = OperatorTensor(triples.observations.shape[1])
     none = np.zeros((len(values), 0))
     tensor.move(Move(none, none))
@@ -369,20 +308,10 @@ def learn(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr
         triples.histories @ right.T,
     )
     start, sums = np.stack([constant, triples.importance @ triples.histories]) @ right.T
-    operators = tensor.moments / values
+    operators = tensor.settle() / values
     observations, importance = triples.observations, triples.importance
     weight = float(importance.sum())
     total = (observations * importance[:, None]).T @ observations
     inverse = np.linalg.inv(total + ridge * weight * np.eye(len(total)))
     squares = float(importance @ np.square(triples.tests).sum(axis=1))
     return make_parameters(values * start, sums / values, operators, inverse, weight, squares)
-
-
-def _leading(triples: Triples, states: int) -> tuple[Floats, Floats, Floats]:
-    """Return the leading singular values and vectors (Boots & Gordon 2011, eq. 6c)."""
-    weighted = triples.tests * triples.importance[:, None]
-    tests, across = np.linalg.qr(weighted.T)
-    histories, down = np.linalg.qr(triples.histories.T)
-    left, values, right = np.linalg.svd(across @ down.T, full_matrices=False)
-    kept = count_states(values, states)
-    return values[:kept], (tests @ left[:, :kept]).T, right[:kept] @ histories.T

@@ -26,13 +26,10 @@ class Tpsr:
     start: Floats  # (k,), b_*, the state on average, scaled so that the normaliser makes it one
     normaliser: Floats  # (k,), b_infty: its product with a state is one
     operators: Floats  # (p, k, k), B_AO by observation feature
-    # (p, p), (Sigma_AO,AO / n + lambda I)^-1, of the mean, so that a likelihood keeps its size
-    # however long was learned.
+    # (p, p), (Sigma_AO,AO / n + lambda I)^-1: of the mean, so that likelihoods keep their size.
     inverse: Floats
-    # (k, k), one tick without an observation (mathematics, section 6.2); no mode of it grows.
-    transition: Floats
-    # Length that no state exceeds: a state is a mean of test features, no longer than they are.
-    bound: float
+    transition: Floats  # (k, k), one tick without an observation; no mode of it grows
+    bound: float  # length that no state exceeds, as a mean of test features
 
     @property
     def states(self) -> int:
@@ -47,8 +44,12 @@ class Tpsr:
 
 
 def count_states(values: Floats, wanted: int) -> int:
-    """Return how many of the wanted states have (r,) singular values that are not rounding."""
-    return int(np.count_nonzero(values[:wanted] > 1e-9 * values.max(initial=0.0)))
+    """Return how many of the wanted states have singular values (r,) that are not rounding."""
+    states = int(np.count_nonzero(values[:wanted] > 1e-9 * values.max(initial=0.0)))
+    if not states:
+        msg = 'nothing was learned yet; take samples and fold them first'
+        raise InputError(msg)
+    return states
 
 
 def make_parameters(
@@ -87,8 +88,7 @@ def make_parameters(
 
 SMALLEST_EVIDENCE = 0.05
 """
-Evidence below which an observation contradicts the belief, and is passed over (mathematics,
-section 6.5): it is then 19 times less likely than on average.
+Evidence at which an observation contradicts the belief, 19 times less likely than on average.
 """
 
 
@@ -113,19 +113,11 @@ class TpsrBelief:
         """
         Take the (p,) features of one observation, Boots & Gordon 2011, eq. 2; return the evidence.
 
-        It is the likelihood of the observation given the belief, against the sum of this and its
-        likelihood on average, in [-1, 1]: with one half the belief predicts no more than the
-        average does, with 1 it knew. At or below ``SMALLEST_EVIDENCE``, and when features are
-        zero, not finite or longer than 1e6, the observation is passed over and the state moves on
-        by mathematics (6.3). Raises `InputError` for another number of features than was learned.
+        That is the likelihood of the observation given the belief over the sum of this and its
+        likelihood on average, in [-1, 1]: at one half the belief predicts no more than the average
+        does. At or below ``SMALLEST_EVIDENCE``, and if features are zero, not finite or longer
+        than 1e6, the observation is passed over and the state moves on by mathematics (6.3).
         """
-        wanted = len(self.tpsr.inverse)
-        if len(features) != wanted:
-            msg = (
-                f'the observation has {len(features)} features, but {wanted} were learned from: '
-                f'use the same feature map'
-            )
-            raise InputError(msg)
         evidence, moved = 0.0, self.state
         if 0.0 < squared_length(features) < LARGEST_SQUARE:
             operator = self.tpsr.operator(features)
@@ -173,10 +165,8 @@ class RememberingBelief(TpsrBelief):
     :math:`b^\top\hat S^{-1}\hat V^\top\varphi^H_t`, times
     :math:`\varphi^{O\top}_t(\hat\Sigma_{OO}/n+\lambda I)^{-1}\varphi^O(o)`, mathematics (10.7):
     summed over all ticks with their next tests they are the numerator of Boots & Gordon 2011, eq.
-    2.
-
-    The product of the ``table`` (n, k) and a state is the weights of histories; ``features`` (n,
-    p) are those of the observations at the remembered ticks.
+    2. The product of the ``table`` (n, k) and a state is the weights of histories; ``features``
+    (n, p) are those of the observations at the remembered ticks.
     """
 
     def __init__(

@@ -36,8 +36,8 @@ class Split(NamedTuple):
     r"""
     Vectors in a basis and in what had to be added to it, written in few numbers.
 
-    Everything refers to the orthonormal rows :math:`\bar B` that are ``recipe @ [rows; vectors]``
-    and that are never computed; the first r of them span the basis.
+    Everything refers to the orthonormal rows :math:`\bar B`, ``recipe @ [rows; vectors]``, that
+    are never computed; the first r of them span the basis.
     """
 
     own: Floats  # (r, r), the rows of the basis in these, lower triangular and nearly one
@@ -52,8 +52,7 @@ class Basis:
     Up to ``room`` orthonormal rows of length ``size``, which follow new vectors.
 
     Stored are earlier rows and the vectors since then; the present rows are a small matrix times
-    these. So a single vector costs one pass over what is stored, and the rows are turned only when
-    ``PENDING`` vectors wait or the rows are asked for.
+    these, turned only when ``PENDING`` vectors wait or the rows are asked for.
     """
 
     def __init__(self, room: int, size: int) -> None:
@@ -101,11 +100,7 @@ class Basis:
         return Split(triangle, coordinates, recipe, products)
 
     def turn(self, matrix: Floats, split: Split, vectors: Floats) -> float:
-        """
-        Replace the rows by ``matrix @ [rows; vectors]``, a rotation of the recipe.
-
-        Returns by how much rounding may keep the rows from being orthonormal, at most.
-        """
+        """Replace the rows by ``matrix @ [rows; vectors]``; return the rounding, at most."""
         before, held, settled = len(self._matrix), len(self._products), self._settled
         matrix = np.hstack([matrix[:, :before] @ self._matrix, matrix[:, before:]])
         longest = split.products.diagonal()[settled:].max(initial=0.0)
@@ -137,15 +132,14 @@ class ThinSvd:
     The leading singular vectors of :math:`\sum_t w_tx_ty_t^\top`, kept up to date (Brand 2006).
 
     A batch of c terms is one update of rank c, mathematics (10.2) and (10.3). What is cut off at
-    an update is lost for good, so keep more directions than will be needed.
+    an update is lost for good, so keep more directions than will be needed. Orthogonalisation is
+    double, but both rounds are in small matrices: each update counts with what the last one really
+    left, and so mends it in the one pass in which it turns the bases. When an update could leave
+    more than 1e-11, an empty one follows at once.
 
-    Orthogonalisation is double, as it has to be, but both rounds are in small matrices: each
-    update counts with what the last one really left, and so mends it in the one pass in which it
-    turns the bases. When an update could leave more than 1e-11 (directions that were tiny before
-    they were normalised), an empty one follows at once.
-
-    The singular ``values`` (r,) are largest first; r grows from 0 to ``rank``. ``newest`` (c, r)
-    are the coordinates of the last y in the right basis, ``down``; that of x is ``across``.
+    The singular ``values`` (r,) are largest first; r grows from 0 to ``rank``. The rows of
+    ``across`` and ``down`` are the left and right vectors; ``newest`` (c, r) are the coordinates
+    of the last y in the latter.
     """
 
     def __init__(self, rows: int, columns: int, rank: int) -> None:
@@ -155,23 +149,8 @@ class ThinSvd:
         self.values = np.zeros(0)
         self.newest = np.zeros((0, 0))
 
-    @property
-    def left(self) -> Floats:
-        r"""The (r, rows) rows of :math:`\hat U^\top`; the next fold overwrites them."""
-        return self.across.rows
-
-    @property
-    def right(self) -> Floats:
-        r"""The (r, columns) rows of :math:`\hat V^\top`; the next fold overwrites them."""
-        return self.down.rows
-
     def fold(self, x: Floats, y: Floats, weights: Floats, decay: float = 1.0) -> Move:
-        """
-        Add the outer products of the rows of finite (c, ...) x and y to the decayed sum.
-
-        Returns the move of coordinates in the old bases; signs are chosen so that axes keep their
-        sense.
-        """
+        """Add outer products of rows of (c, ...) x and y to the decayed sum; return the move."""
         before = len(self.values)
         across, down = self.across.split(x), self.down.split(y)
         core = (across.coordinates * weights[:, None]).T @ down.coordinates
@@ -191,11 +170,11 @@ class ThinSvd:
             self.down.turn(right @ down.recipe, down, y),
         )
         move = Move(left[:, :before] @ across.own.T, right[:, :before] @ down.own.T)
-        return self._mended(move) if spoiled > 1e-11 else move
-
-    def _mended(self, move: Move) -> Move:
-        """Make the bases orthonormal to the last digit by an empty fold after a move."""
-        newest, none = self.newest, np.zeros(0)
-        mending = self.fold(self.left[:0].copy(), self.right[:0].copy(), none)
+        if not spoiled > 1e-11:
+            return move
+        # An empty fold makes the bases orthonormal to the last digit.
+        newest = self.newest
+        none = self.across.rows[:0].copy(), self.down.rows[:0].copy(), np.zeros(0)
+        mending = self.fold(*none)
         self.newest = newest @ mending.right.T
         return mending.after(move)

@@ -22,8 +22,7 @@ SEAM = 1_000_000_000
 """Ticks by which numbers of ticks jump where a stretch ends: more than any horizon."""
 
 AT_ONCE = 256
-"""Ticks whose windows become features together: 2 MB of 1,000 features. Fewer would read the
-frequencies of the features more often."""
+"""Ticks whose windows become features together, in 2 MB of 1,000 features."""
 
 
 class RememberedTicks(NamedTuple):
@@ -39,16 +38,15 @@ class WindowLearner:
     Learn a TPSR from a stream of observations and remember ticks, both in bounded memory.
 
     The test of a tick is the window of ``width`` observations that starts with it, the next test
-    the window that starts a tick later, and the history the window that ends just before it: each
-    is learned when its next test is whole, by Boots & Gordon 2011, eq. 8 and 9. Windows never
-    reach over the end of a stretch. Of the ticks ``most`` of the newest are remembered.
+    the window a tick later, and the history the window that ends just before it: each is learned
+    when its next test is whole, by Boots & Gordon 2011, eq. 8 and 9. Windows never reach over the
+    end of a stretch. Of the ticks ``most`` of the newest are remembered.
 
     A state b gives the remembered tick t the weight :math:`b^\top\hat S^{-1}\hat
-    V^\top\varphi^H_t`: the mean over the ticks with these weights is to any quantity what Boots &
-    Gordon 2011, eq. 6d and 7c, is to the next test. By it positions are read.
-
-    Features of windows (width d,) are channel by channel, with the constant as the last one.
-    ``begin`` is the number of the next tick that comes.
+    V^\top\varphi^H_t`: the mean over the ticks with these weights is to any quantity what eq. 6d
+    and 7c are to the next test. By it positions are read. Features of windows (width d,) are
+    channel by channel, with the constant as the last one. ``begin`` is the number of the next tick
+    that comes.
     """
 
     def __init__(
@@ -66,8 +64,7 @@ class WindowLearner:
         self.learner = OnlineLearner(settings, constant, windows.size, observations.size)
         none = np.zeros(0, dtype=np.int64)
         self.remembered = RememberedTicks(none, np.zeros((0, 0)), np.zeros((0, observations.size)))
-        # The last observations, a window of them, and the features of the windows that the next
-        # histories and tests are among.
+        # The last window of observations, and features of windows of the next histories and tests.
         self._seen = np.zeros((0, observations.inputs))
         self._features = np.zeros((0, windows.size))
         self.begin = 0
@@ -115,12 +112,7 @@ class WindowLearner:
         return move
 
     def parameters(self) -> tuple[Tpsr, Floats]:
-        """
-        Return the parameters as of now, and the table (n, k) of weights of remembered ticks.
-
-        The product of the table and a state is the weight of each tick, which is forgotten as its
-        moments.
-        """
+        """Return the parameters of now, and the table (n, k) from a state to weights."""
         tpsr = self.learner.parameters()
         values = self.learner.svd.values[: tpsr.states]
         histories = self.remembered.histories[:, : tpsr.states]

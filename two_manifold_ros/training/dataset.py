@@ -76,16 +76,12 @@ class Dataset:
     @property
     def observations(self) -> list[Floats]:
         """Standardised observations of each segment: (T, d) each."""
-        return self.standardise(self.segments)
+        return [self.channels.standardise(segment.values) for segment in self.segments]
 
     @property
     def tracks(self) -> list[Floats]:
         """Positions of each segment, metres, NaN where unknown: (T, 2) each."""
         return [segment.positions for segment in self.segments]
-
-    def standardise(self, segments: Sequence[Segment]) -> list[Floats]:
-        """Return the standardised observations (T, d) of some segments."""
-        return [self.channels.standardise(segment.values) for segment in segments]
 
 
 def build_dataset(
@@ -94,15 +90,12 @@ def build_dataset(
     """
     Cut recordings into training segments, with the ``spreads`` of samples within ticks if asked.
 
-    Raises ``InputError`` if the IMU is slower than the rate asked for, nothing is long enough, or
-    no position is known at any tick.
+    Raises ``InputError`` if the IMU is too slow, nothing is long enough, or no position is known.
     """
     intervals = [median_interval_ns(recording.imu.stamps) for recording in recordings]
     if not any(intervals):
-        msg = (
-            f'{recordings[0].name}: topic {recordings[0].imu.topic} has no two IMU samples with '
-            'increasing stamps; check the driver, or use receive times'
-        )
+        first = f'{recordings[0].name}: topic {recordings[0].imu.topic}'
+        msg = f'{first} has no two IMU samples with increasing stamps; check the driver'
         raise InputError(msg)
     interval = int(np.median([each for each in intervals if each]))
     native_hz = 1e9 / interval
@@ -135,8 +128,8 @@ def build_dataset(
         if settings.imputes_positions:
             # The map of the route belief has the first and the last window too.
             margin = window if settings.method == 'route' else 0
-            stream = recording.positions
-            found = [only_near_fixes(each, stream, period_ns, margin) for each in found]
+            fixes = recording.positions
+            found = [only_near_fixes(each, fixes, period_ns, margin) for each in found]
         late = [int(each.stamps[0] - found[0].stamps[0]) for each in found]
         # A drive begins within the first window of its recording.
         segments += [
@@ -150,10 +143,10 @@ def build_dataset(
         longest_s = max((len(segment) for segment in segments), default=0) / rate_hz
         unused = counts['received'] - counts['used']
         aside = f' ({unused} of {counts["received"]} samples cannot be used)' if unused else ''
+        needed = f'two windows of {window} ticks ({2 * window / rate_hz:.1f} s)'
         msg = (
             f'{names}: the longest stretch without a gap is {longest_s:.1f} s{aside}, but '
-            f'training needs more than two windows of {window} ticks '
-            f'({2 * window / rate_hz:.1f} s); record longer or shorten --window'
+            f'training needs more than {needed}; record longer or shorten --window'
         )
         raise InputError(msg)
     if not any_position(kept):
@@ -180,8 +173,7 @@ def velocity_noise(
     Estimate the noise of the positions in the velocities at ticks: the variance in an axis.
 
     Differences of high order leave noise and little of the way, which is smooth (Gasser et al.
-    1986); the least of several orders counts. Drawn noise shows how much velocities have of it. In
-    m^2/s^2; zero if positions are too few.
+    1986); the least of several orders counts. In m^2/s^2; zero if positions are too few.
     """
     orders = range(3, 7)
     differences: dict[int, list[Floats]] = {order: [np.empty((0, 2))] for order in orders}
@@ -246,13 +238,10 @@ def weighted_by_persistence(channels: Channels, segments: Sequence[Segment]) -> 
 
 def usual_step(recordings: Sequence[Recording]) -> float:
     """Return the step between two positions that half of the way exceeds, in spreads of all."""
-    steps, places = [np.empty(0)], [np.empty((0, 2))]
-    for recording in recordings:
-        if recording.positions is not None:
-            # In the order received, and weighted by the way: no wild stamp counts then.
-            received = recording.positions.positions[recording.positions.usable]
-            steps.append(np.linalg.norm(np.diff(received, axis=0), axis=1))
-            places.append(received)
+    # In the order received, and weighted by the way: no wild stamp counts then.
+    streams = [each.positions for each in recordings if each.positions is not None]
+    places = [np.empty((0, 2)), *(each.positions[each.usable] for each in streams)]
+    steps = [np.linalg.norm(np.diff(each, axis=0), axis=1) for each in places]
     every = np.sort(np.concatenate(steps))
     way_m = every.cumsum()
     if not len(every) or not way_m[-1]:
@@ -273,10 +262,10 @@ def driving_dataset(recordings: Sequence[Recording], settings: ObservingSettings
     driven = []
     for segment, seen in zip(dataset.segments, observations, strict=True):
         kept = ~(spreads_along(seen, rule.ticks) < rule.limit)
-        stamps, values, positions = segment.stamps, segment.values, segment.positions
-        driven.append(
-            replace(segment, stamps=stamps[kept], values=values[kept], positions=positions[kept])
-        )
+        changed = {
+            name: getattr(segment, name)[kept] for name in ('stamps', 'values', 'positions')
+        }
+        driven.append(replace(segment, **changed))
     segments = tuple(each for each in driven if len(each) > 2 * dataset.window)
     if not any_position(segments):
         # It hardly drives between two stops: only with them there is enough to learn from.
@@ -289,8 +278,7 @@ def learn_rest(
     observations: Sequence[Floats], tracks: Sequence[Floats], period_s: float
 ) -> RestRule | None:
     """Learn what looks like rest where positions show a standstill, if driving does not."""
-    # The spread over a second parts standing from driving in 99 of 100 ticks of the tram and the
-    # AGV at 20 Hz; of two ticks, one pair in twenty drives as evenly as a tram stands.
+    # Over a second: of two ticks, one pair in twenty drives as evenly as a tram stands.
     ticks = max(math.ceil(1.0 / period_s), 3)
     stands = standing(tracks, usual_speed(tracks, period_s), period_s)
     rest, driving = [], []
@@ -317,7 +305,6 @@ def rest_limit(rest: Floats, driving: Floats) -> float:
     if not len(driving):
         return 0.0
     if not len(rest):
-        # f1tenth_ipz19, which stands only after the training, has a thirtieth then.
         return 0.5 * float(driving[0])
     every = np.sort(np.concatenate([rest, driving]))
     right = np.searchsorted(rest, every, side='right')

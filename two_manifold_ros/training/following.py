@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-import itertools
+from itertools import chain
 import math
 from typing import Any, NamedTuple, TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from scipy.ndimage import uniform_filter1d
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import ERROR_SHARE, half_axis
+from two_manifold_ros.filtering.status import EllipseLimits, StateMachine, TickDiagnostics, USABLE
 from two_manifold_ros.fleet import LostWorkersError, spread
 from two_manifold_ros.hse_hmm.readout import (
     Calibration,
@@ -48,9 +49,7 @@ from two_manifold_ros.training.held_out import (
     LOST_SHARE,
     MOST_FOLLOWED,
     parts_to_follow,
-    publishable,
     Run,
-    squared_distances,
     Validation,
 )
 
@@ -68,15 +67,13 @@ ANYWHERE = 0.01
 """Share of the positions that may be anywhere on the route: one lost start does not decide."""
 
 TICK_S, PLACE_S = 1e-4, 2.5e-6
-"""
-Time of a tick, and for each place with any probability, on a small robot such as a Raspberry Pi 4.
-"""
+"""Time of a tick, and for each place with any probability, on a Raspberry Pi 4."""
 
 SHIFTS = np.array([0.17, 0.17, 0.17, 0.01, 0.01, 0.01])
 """
-What an IMU may be off from one day to another: standard deviations, m/s^2 and rad/s. One degree of
-mounting, and half a degree a second of a cheap gyroscope. At 0 a vehicle whose mounting turned is
-lost; twice as much takes other tracks for the trained one.
+What an IMU may be off from one day to another: standard deviations, m/s^2 and rad/s, as of one
+degree of mounting and a cheap gyroscope. At 0 a vehicle whose mounting turned is lost; twice as
+much takes other tracks for the trained one.
 """
 
 CHANCE = 4.0
@@ -87,8 +84,8 @@ for some ticks reaches them in one drive of twelve, white noise in none of 240.
 
 SHARPER = 0.15
 """
-Nats by which the sharper of two likelihoods at twice the rate has to be better. Parts left out are
-of the same days as the map: with .1 the simulated car is lost on other days.
+Nats by which the sharper of two likelihoods at twice the rate has to be better: parts left out are
+of the same days as the map. With .1 the simulated car is lost on other days.
 """
 
 FASTER = 0.1
@@ -99,15 +96,15 @@ DOUBLINGS = 2
 
 MOST_WORK, WORK_GROWS = 8e6, 6.0
 """
-Places times ticks that the trial of a rate may take, some six seconds, and how many times as many
-the next one has: twice the ticks, and three times the places.
+Places times ticks of the trial of a rate, some six seconds, and how many times as many the next
+one has: twice the ticks, three times the places.
 """
-
 
 EXPONENTS = np.array([2.0, 2.0, 2.0, 1.0, 1.0, 1.0])
-"""
-Powers of the speed with which what an IMU reads on a path grows: acceleration, rate of turning.
-"""
+"""Powers of the speed by which acceleration and rate of turning on a path grow."""
+
+LOST = 0.5
+"""Share of the error of a lost vehicle from which on a route map is taken not to follow."""
 
 
 def steps_of(
@@ -135,9 +132,14 @@ class Followed:
     noise: float  # variance in an axis of the velocities that were compared with
 
     @cached_property
+    def runs(self) -> list[Run]:
+        """The runs of all parts."""
+        return list(chain.from_iterable(self.parts))
+
+    @cached_property
     def run(self) -> Run:
         """All runs in one."""
-        return joined(itertools.chain.from_iterable(self.parts))
+        return joined(self.runs)
 
     @cached_property
     def factors(self) -> Floats:
@@ -174,7 +176,7 @@ class Followed:
     def timed(self) -> list[tuple[Floats, Floats, Floats, Floats, Floats]]:
         """What `circuit_learning.calibrated` takes of each run, true only where it drives."""
         found = []
-        for run in itertools.chain.from_iterable(self.parts):
+        for run in self.runs:
             estimated, truths = run.truths + run.errors, run.truths.copy()
             truths[~run.driving] = np.nan
             covariances = self.factors[0] * run.covariances[:, 0]
@@ -191,53 +193,48 @@ class Followed:
     @property
     def score_m(self) -> float:
         """Mean error of the present position, metres, each cut where the vehicle is lost."""
-        return capped_mean(squared_distances(self.run.errors[:, :2])[:, 0], self.lost_m)
+        return capped_mean(self.run.errors[:, 0], self.lost_m)
 
     def errs_more(self, than: Followed) -> bool:
         """
         Return whether the mean error is larger than with another rate, by more than chance.
 
-        Chance is the standard error of the differences between pieces of the same time. If the
-        vehicle is lost in some, or the number of parts differs, any larger error counts.
+        That is the standard error of the differences between pieces of the same time. If it is
+        lost in some, or the number of parts differs, any larger error counts.
         """
-        (pieces, largest_m), (others, other_m) = self._pieces, than._pieces
-        if max(largest_m, other_m) >= self.lost_m or len(pieces) != len(others):
+        means: list[Floats] = []
+        for followed in (self, than):
+            pieces = [
+                piece
+                for part in followed.parts
+                for piece in np.array_split(np.concatenate([e.errors[:, 0] for e in part]), PIECES)
+            ]
+            lengths = np.sqrt(np.square(np.concatenate(pieces)).sum(axis=1))
+            if np.nanmax(lengths, initial=0.0) >= self.lost_m:
+                return self.score_m > than.score_m
+            means.append(np.array([capped_mean(each, followed.lost_m) for each in pieces]))
+        if len(means[0]) != len(means[1]):
             return self.score_m > than.score_m
-        differences = (pieces - others)[np.isfinite(pieces - others)]
+        differences = means[0] - means[1]
+        differences = differences[np.isfinite(differences)]
         count = len(differences)
         chance = differences.std(ddof=1) / math.sqrt(count) if count > 1 else 0.0
         return bool(differences.mean() > chance)
 
-    @property
-    def _pieces(self) -> tuple[Floats, float]:
-        """Mean errors of ``PIECES`` of each part, cut as in ``score_m``, and the largest error."""
-        squares = [
-            piece
-            for part in self.parts
-            for piece in np.array_split(
-                squared_distances(np.concatenate([run.errors[:, :2] for run in part]))[:, 0],
-                PIECES,
-            )
-        ]
-        means = np.array([capped_mean(each, self.lost_m) for each in squares])
-        return means, math.sqrt(np.nanmax(np.concatenate(squares), initial=0.0))
-
-    def published(self, factor: float) -> Bools:
-        """Return which ticks (T,) of all runs a filter publishes; covariances grow by a factor."""
-        error_m = ERROR_SHARE * half_axis(min(factor, 1.0) * np.cov(self.positions.T))
-        runs = itertools.chain.from_iterable(self.parts)
-        return np.concatenate(
-            [publishable(factor * run.covariances[:, 0], run.driving, error_m) for run in runs]
-        )
-
-    def load(self, rate_hz: float) -> float:
-        """Return the mean share of a core of a small robot that ticks take, see ``PLACE_S``."""
-        return rate_hz * (TICK_S + PLACE_S * float(self.run.active.mean()))
-
     def validation(self, middle: Floats, factors: Floats | None = None) -> Validation:
         """Return errors and calibration; with ``factors`` as what a filter publishes of them."""
         run, lost_m = self.run, self.lost_m
-        published = self.published(float((self.factors if factors is None else factors)[0]))
+        factor = float((self.factors if factors is None else factors)[0])
+        error_m = ERROR_SHARE * half_axis(min(factor, 1.0) * np.cov(self.positions.T))
+        seen = TickDiagnostics(window_full=True, novelty=1.0)
+        states = []
+        for each in self.runs:
+            machine = StateMachine(EllipseLimits(error_m, error_m), 1)
+            for covariance, driving in zip(each.covariances[:, 0], each.driving, strict=True):
+                ellipse_m = half_axis(factor * covariance)
+                shown = seen._replace(ellipse_m=ellipse_m, off_route=float(not driving))
+                states.append(machine.step(shown).status in USABLE)
+        published = np.array(states, dtype=np.bool_)
         chosen = None if factors is None else published
         beside = beside_mean_position(run.errors, run.truths, middle, lost_m, chosen)
         calibration = Calibration(np.zeros(len(self.factors)), self.factors)
@@ -299,8 +296,8 @@ def memory_between_laps(
     if not pairs.size:
         return 0.0
     longest = longest_lag(observations, period_s, longest_s)
-    # A slow drift is alike on two laps, too, wherever they are. A mean over half as long takes the
-    # memory of 3.4 s on the simulated figure of eight for 1.2 s.
+    # A slow drift is alike on two laps, too, wherever they are. A mean over half as long takes a
+    # memory of 3.4 s for 1.2 s.
     drift = partial(uniform_filter1d, size=4 * longest + 1, axis=0, mode='nearest')
     apart = np.concatenate([each - drift(each) for each in observations])
     apart -= apart[ticks[pairs]].mean(axis=(0, 1))
@@ -340,7 +337,7 @@ def follow_parts(
     Follow each part of the drives on the map of all others, once with each sharpness.
 
     Nothing is returned if the drives are too short, few places were visited twice, or no position
-    is known. At ``most`` so many ticks are followed, and one of ``every`` so many parts, by the
+    is known. At ``most`` so many ticks are followed, and one of ``every`` so many parts, by
     workers of a ``client`` if there is one; ``done`` gets the share of them.
     """
     passes, dataset = drives.passes, drives.dataset
@@ -392,10 +389,10 @@ def choose_by_parts(
 
     A rate twice as high, at which ``faster`` lays drives out, is taken, and the next one tried, if
     every other part is followed better by `FASTER` and it does not err more than the usual rate:
-    with half of the sharpness, so that the belief of a second is as sharp as it was, or all of it.
-    Ticks may take the share ``most_load`` of a core of a small robot; with 0 no other rate is
-    tried. Returned are the drives at the chosen rate; how their parts were followed, ``None`` if
-    none could be; and what was compared.
+    with half of the sharpness, as sharp a second, or all of it. Ticks may take the share
+    ``most_load`` of a core of a small robot; with 0 no other rate is tried. Returned are the
+    drives at the chosen rate; how their parts were followed, if any could be; and what was
+    compared.
     """
 
     def follow_at(
@@ -412,9 +409,8 @@ def choose_by_parts(
     own = Tuning(given or Tuning.sharpness, usual.settings.persistence)
     # A sharpness that vibration set, see `with_time_scales`, has to be better than the usual one.
     vibrates = most_load > 0.0 and given is not None
-    found = follow_at(
-        0, usual, [replace(own, sharpness=Tuning.sharpness)] * vibrates + [own], MOST_FOLLOWED
-    )
+    tunings = [replace(own, sharpness=Tuning.sharpness)] * vibrates + [own]
+    found = follow_at(0, usual, tunings, MOST_FOLLOWED)
     if not found:
         return usual, None, []
     best = _sharp_enough(found)[-1]
@@ -430,19 +426,20 @@ def choose_by_parts(
         # The same time at any rate.
         most *= 2
         half = replace(known.tuning, sharpness=0.5 * known.tuning.sharpness)
-        progress('laying out a faster rate', 1.0 - 0.5**trial)
-        tunings = [half, known.tuning]
-        follow_faster = partial(follow_at, trial, tunings=tunings, most=most, every=2)
-        drives, tried = _faster_drives(partial(faster, chosen), follow_faster)
+        drives, tried = _at_faster_rate(
+            partial(faster, chosen),
+            partial(follow_at, trial, tunings=[half, known.tuning], most=most, every=2),
+        )
         if drives is None or not tried:
             break
         compared += [compared_row(drives, each) for each in tried]
+        rate_hz = drives.dataset.rate_hz
         fitting = [
             each
             for each in _sharp_enough(tried)
             if each.log_score >= known.log_score + FASTER
             and not each.errs_more(first)
-            and each.load(drives.dataset.rate_hz) <= most_load
+            and rate_hz * (TICK_S + PLACE_S * float(each.run.active.mean())) <= most_load
         ]
         if not fitting:
             break
@@ -457,13 +454,7 @@ def choose_by_parts(
     return chosen, best, compared
 
 
-def _sharp_enough(tried: Sequence[Followed]) -> Sequence[Followed]:
-    """Return what was tried at a rate, without the sharper one unless it is much better."""
-    lucky = len(tried) > 1 and tried[1].log_score < tried[0].log_score + SHARPER
-    return tried[:1] if lucky else tried
-
-
-def _faster_drives(
+def _at_faster_rate(
     faster: Callable[[], Drives | None], follow: Callable[[Drives], list[Followed]]
 ) -> tuple[Drives | None, list[Followed]]:
     """Return drives at a faster rate, and how parts are followed; none if it is not possible."""
@@ -477,13 +468,18 @@ def _faster_drives(
         return None, []
 
 
+def _sharp_enough(tried: Sequence[Followed]) -> Sequence[Followed]:
+    """Return what was tried at a rate, without the sharper one unless it is much better."""
+    lucky = len(tried) > 1 and tried[1].log_score < tried[0].log_score + SHARPER
+    return tried[:1] if lucky else tried
+
+
 def compared_row(drives: Drives, followed: Followed) -> dict[str, float | None]:
     """Return a row of the table of choices."""
-    persistence = drives.passes.persistence
     return {
         'rate_hz': drives.dataset.rate_hz,
         'sharpness': followed.tuning.sharpness,
-        'persistence': followed.tuning.persistence or persistence,
+        'persistence': followed.tuning.persistence or drives.passes.persistence,
         'log_score': followed.log_score,
         'score_m': followed.score_m,
     }
@@ -500,7 +496,7 @@ def validate(
     Return the errors of parts that were followed, and the calibration.
 
     If they look of no use, parts of each drive are followed ``again``, see `parts_to_follow`, of
-    which counts what a filter would publish. If they are of use, their errors are returned.
+    which counts what a filter would publish.
     """
     middle = np.nanmean(np.concatenate(drives.dataset.tracks), axis=0)
     validation = followed.validation(middle)
@@ -510,31 +506,23 @@ def validate(
     for each in follow_parts(drives, [followed.tuning], most, client=client, of_each=True):
         other = each.validation(middle, followed.factors)
         if other.of_use:
-            names = ('followed_m', 'mean_m', 'published_share')
-            return replace(validation, **{name: getattr(other, name) for name in names})
+            return replace(
+                validation,
+                followed_m=other.followed_m,
+                mean_m=other.mean_m,
+                published_share=other.published_share,
+            )
     return validation
-
-
-LOST = 0.5
-"""Share of the error of a lost vehicle from which on a route map is taken not to follow."""
-
-
-class Roads(NamedTuple):
-    """Drives as those of a network, and how they were followed on the network of the others."""
-
-    network: NetworkPasses
-    followed: Followed
-    notes: tuple[str, ...]
 
 
 def choose_network(
     drives: Drives, followed: Followed, recordings: Sequence[Recording], report: Callable[[], None]
-) -> Roads | None:
+) -> tuple[NetworkPasses, Followed, str] | None:
     """
-    Return the drives as those of a network of roads; None where a route follows them better.
+    Return drives as those of a network of roads, how those left out were followed, and a note.
 
-    They are tried, behind a ``report``, if a route map is lost on its parts though it has forks,
-    and `LEAST_DRIVES` show where drives begin.
+    They are tried, behind a ``report``, if a route map that has forks is lost on its parts, and
+    `LEAST_DRIVES` show where drives begin. ``None`` where a route follows them better.
     """
     most_m = LOST * followed.lost_m
     begun = [
@@ -551,6 +539,7 @@ def choose_network(
     if not followed.score_m >= most_m or not any(len(to) > 1 for to in ways.values()):
         return None
     report()
+    horizons = drives.settings.horizons
     dataset = build_dataset(recordings, drives.settings, spreads=True)
     live, scale = dataset.channels.live, dataset.channels.scale
     shakes = [
@@ -558,21 +547,35 @@ def choose_network(
         for each in dataset.segments
         if each.spreads is not None
     ]
-    lay_out = partial(_lay_out, drives, dataset, shakes)
-    count = len(dataset.segments)
+    observations, tracks = dataset.observations, dataset.tracks
+    lay_out = partial(lay_out_drives, dataset=drives.dataset, horizons=horizons, network=True)
+
+    def network_without(out: int) -> NetworkPasses | None:
+        """Return the network of all segments but one; None where too little of them is driven."""
+        chosen = [number for number in range(len(tracks)) if number != out]
+        seen, driven, shaken = (
+            [each[number] for number in chosen] for each in (observations, tracks, shakes)
+        )
+        begins = [dataset.segments[number].begins for number in chosen]
+        try:
+            return lay_out_network(lay_out, seen, driven, shaken, begins)
+        except InputError:
+            # All that moves may be what is left out.
+            return None
+
     runs: list[tuple[Run, ...]] = []
     for out in held:
-        network = lay_out([each for each in range(count) if each != out])
+        network = network_without(out)
         if network is None:
             return None
-        truth = segment_targets(dataset.tracks[out], drives.settings.horizons, dataset.period_s)
+        truth = segment_targets(tracks[out], horizons, dataset.period_s)
         every = np.ones(len(network.passes.places.visited), dtype=np.bool_)
         route = learn_route(network.passes, every, followed.tuning)
         roads = learn_network(network, dataset.window)
         step = steps_of(NetworkBelief(route, roads, dataset.period_s), shakes[out])
-        seen, most = dataset.observations[out], MOST_FOLLOWED // FOLDS
-        runs.append((follow(step, seen[:most], truth[:most], dataset.window),))
-    whole = lay_out(list(range(count)))
+        most = MOST_FOLLOWED // FOLDS
+        runs.append((follow(step, observations[out][:most], truth[:most], dataset.window),))
+    whole = network_without(-1)
     if whole is None:
         return None
     positions = whole.passes.places.positions
@@ -584,54 +587,4 @@ def choose_network(
         f'{result.score_m:.2f} m on it, parts left out by {followed.score_m:.2f} m on a map of '
         'the route'
     )
-    passes = whole.passes
-    near_m = passes.places.usual_mps * passes.memory_s
-    return Roads(whole, result, (note, *where_drives_begin(recordings, near_m)))
-
-
-def where_drives_begin(recordings: Sequence[Recording], near_m: float) -> list[str]:
-    """Return sentences on where recordings begin, those that begin alone by their names."""
-    known = [
-        (each.name, each.positions.positions[each.positions.usable][0])
-        for each in recordings
-        if each.positions is not None and each.positions.usable.any()
-    ]
-    groups: list[list[tuple[str, Floats]]] = []
-    for name, place in known:
-        near = (each for each in groups if np.linalg.norm(each[0][1] - place) < near_m)
-        group = next(near, None)
-        if group is None:
-            groups.append([(name, place)])
-        else:
-            group.append((name, place))
-    said = []
-    for group in groups:
-        (name, (x, y)), *others = group
-        if others:
-            said.append(f'{len(group)} of {len(known)} drives begin at ({x:.1f}, {y:.1f}) m')
-        else:
-            said.append(
-                f'{name} alone begins at ({x:.1f}, {y:.1f}) m: leave it out if that is on the '
-                'way and not where drives begin'
-            )
-    return said
-
-
-def _lay_out(
-    drives: Drives, dataset: Dataset, shakes: Sequence[Floats], chosen: Sequence[int]
-) -> NetworkPasses | None:
-    """Return the network of ``chosen`` segments; None where too little of them is driven."""
-
-    def lay_out(seen: list[Floats], driven: list[Floats]) -> Passes:
-        return lay_out_drives(seen, driven, drives.dataset, drives.settings.horizons, network=True)
-
-    begins = [dataset.segments[number].begins for number in chosen]
-    observations, tracks = dataset.observations, dataset.tracks
-    seen, driven, shaken = (
-        [each[number] for number in chosen] for each in (observations, tracks, shakes)
-    )
-    try:
-        return lay_out_network(lay_out, seen, driven, shaken, begins)
-    except InputError:
-        # All that moves may be what is left out.
-        return None
+    return whole, result, note

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Hold parts of the drives out, and summarise the errors on them of what the rest teaches."""
+"""Hold parts of the drives out, follow them, and summarise the errors of what the rest teaches."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
-from two_manifold_ros.filtering.estimate import half_axis
-from two_manifold_ros.filtering.status import EllipseLimits, StateMachine, TickDiagnostics, USABLE
 from two_manifold_ros.hse_hmm.readout import calibrate, Calibration, segment_targets
 from two_manifold_ros.inspection.repetition import LEAST_PUBLISHED, USEFUL
 from two_manifold_ros.ticks.standing import SLOW_SHARE
@@ -49,9 +47,8 @@ class Run(NamedTuple):
     """
     A stretch of T ticks that was followed from a cold start, its covariances not calibrated.
 
-    The last three are of a route alone: where a vehicle crashed its position is wrong by as much
-    as it slid, so ellipses are calibrated only where it is ``driving`` on the route as in
-    training.
+    The last three are of a route alone. Ellipses are calibrated only where it is ``driving`` on
+    the route as in training: where a vehicle crashed its position is wrong by as much as it slid.
     """
 
     errors: Floats  # (T, H + 1, 2), NaN where the truth is unknown
@@ -65,11 +62,8 @@ class Run(NamedTuple):
 def follow(
     step: Callable[[Floats], tuple[Any, ...]], observations: Floats, truths: Floats, lead: int
 ) -> Run:
-    """
-    Follow a stretch of observations (T, d) by steps that return means, covariances and the rest.
-
-    The place is not known yet in the first ``lead`` ticks, which are left out.
-    """
+    """Follow observations (T, d) by steps that return means, covariances and more."""
+    # The place is not known yet in the first ``lead`` ticks.
     means, *others = map(np.array, zip(*map(step, observations), strict=True))
     covariances, *rest = (each[lead:] for each in others)
     return Run((means - truths)[lead:], covariances, truths[lead:], *rest)
@@ -98,48 +92,30 @@ def stretches_between(lengths: Sequence[int], begin: int, end: int, least: int) 
     return found
 
 
-def hold_out(segments: Sequence[Segment], window: int) -> Split:
+def hold_out(segments: Sequence[Segment], window: int, quarter: int | None = None) -> Split:
     """
     Split segments into a part to fit and blocks to validate on, a quarter of all ticks.
 
-    One block at the end of the longest segment of a short recording; up to four, evenly spread, of
-    a long one; none if no segment can spare a block.
+    If no ``quarter`` is named that is one block at the end of the longest segment of a short
+    recording; up to four, evenly spread, of a long one; none if no segment can spare a block.
     """
     lengths = list(map(len, segments))
     total = sum(lengths)
-    blocks = min(FOLDS, total // FOLDS // (2 * least_block(window)) or 1)
-    length = total // (FOLDS * blocks)
-    ends = [int((block + 0.5) * total / blocks + length / 2) for block in range(blocks)]
-    if blocks == 1:
-        # Anywhere else a seam could cut the only block in two that are both too short.
-        ends = [sum(lengths[: 1 + lengths.index(max(lengths))])]
-    return _split(segments, [(end - length, end) for end in ends], window)
-
-
-def hold_out_in_turn(segments: Sequence[Segment], window: int) -> list[Split]:
-    """Split segments four times, each time with another quarter held out, if positions allow."""
-    total = sum(map(len, segments))
-    quarters = pairwise([total * block // FOLDS for block in range(FOLDS + 1)])
-    return with_positions([_split(segments, [quarter], window) for quarter in quarters])
-
-
-def with_positions(splits: Sequence[Split]) -> list[Split]:
-    """Return the splits of which both parts have a position."""
-    return [(fit, held) for fit, held in splits if any_position(fit) and any_position(held)]
-
-
-def least_block(window: int) -> int:
-    """Return the ticks of a block: a window to fill, and as much again and more to be scored."""
-    return round(2.5 * window)
-
-
-def _split(segments: Sequence[Segment], blocks: Sequence[tuple[int, int]], window: int) -> Split:
-    """Split segments at blocks, which seams cut, into parts to fit and held ones that suffice."""
+    # A window to fill, and as much again and more to be scored.
+    least = round(2.5 * window)
+    if quarter is None:
+        count = min(FOLDS, total // FOLDS // (2 * least) or 1)
+        length = total // (FOLDS * count)
+        ends = [int((block + 0.5) * total / count + length / 2) for block in range(count)]
+        if count == 1:
+            # Anywhere else a seam could cut the only block in two that are both too short.
+            ends = [sum(lengths[: 1 + lengths.index(max(lengths))])]
+        blocks = [(end - length, end) for end in ends]
+    else:
+        blocks = [(total * quarter // FOLDS, total * (quarter + 1) // FOLDS)]
+    cuts = [each for block in blocks for each in stretches_between(lengths, *block, least)]
     fit: list[Segment] = []
     held: list[Segment] = []
-    lengths = list(map(len, segments))
-    least = least_block(window)
-    cuts = [each for block in blocks for each in stretches_between(lengths, *block, least)]
     for number, segment in enumerate(segments):
         position = 0
         for _, begin, end in [cut for cut in cuts if cut.segment == number]:
@@ -148,6 +124,12 @@ def _split(segments: Sequence[Segment], blocks: Sequence[tuple[int, int]], windo
             position = end
         fit.append(segment.part(position, len(segment)))
     return [part for part in fit if len(part) > 2 * window], held
+
+
+def hold_out_in_turn(segments: Sequence[Segment], window: int) -> list[Split]:
+    """Split segments with each quarter held out in turn, where both parts have a position."""
+    splits = [hold_out(segments, window, quarter) for quarter in range(FOLDS)]
+    return [split for split in splits if all(map(any_position, split))]
 
 
 def parts_to_follow(
@@ -162,8 +144,8 @@ def parts_to_follow(
     """
     Return observations and truth of stretches to follow, and the visits to follow them with.
 
-    A part is a stretch of all drives in a row, or as large a share ``of_each`` segment, if each is
-    driven at a speed of its own.
+    A part is a stretch of all drives in a row, or as large a share ``of_each`` segment, whose
+    speeds may differ.
     """
     places = passes.places
     lengths = [len(each) for each in observations]
@@ -186,17 +168,21 @@ def parts_to_follow(
             continue
         left, blocks = max(most // FOLDS, 3 * lead), []
         stretches = stretches_between(lengths, int(low), int(high), 2 * lead + 1)
+        longest = left
         if of_each:
-            cuts = [(int(low * each / total), int(high * each / total)) for each in lengths]
-            stretches = [Stretch(each, *cut) for each, cut in enumerate(cuts)]
-        longest = max(left // len(lengths), 2 * lead + 1) if of_each else left
+            stretches = [
+                Stretch(number, int(low * each / total), int(high * each / total))
+                for number, each in enumerate(lengths)
+            ]
+            longest = max(left // len(lengths), 2 * lead + 1)
         for index, first, last in stretches:
             chosen = slice(first, min(last, first + min(left, longest)))
             if chosen.stop - first > 2 * lead and not np.isnan(tracks[index]).all():
                 blocks.append((observations[index][chosen], truths[index][chosen]))
                 left -= chosen.stop - first
-        parts.append((blocks, kept))
-    return [part for part in parts if part[0]]
+        if blocks:
+            parts.append((blocks, kept))
+    return parts
 
 
 def lost_error(tracks: Sequence[Floats]) -> float:
@@ -204,17 +190,11 @@ def lost_error(tracks: Sequence[Floats]) -> float:
     return LOST_SHARE * float(np.sqrt(np.nanvar(np.concatenate(tracks), axis=0).sum()))
 
 
-def capped_mean(squares: Floats, lost_m: float) -> float:
-    """Return the mean root of squared errors, each at most ``lost_m``; NaN if none is known."""
-    errors = np.sqrt(squares)
-    known = np.minimum(errors[np.isfinite(errors)], lost_m)
+def capped_mean(errors: Floats, lost_m: float) -> float:
+    """Return the mean length of errors (..., 2), each at most ``lost_m``; NaN if none is known."""
+    lengths = np.sqrt(np.square(errors).sum(axis=-1))
+    known = np.minimum(lengths[np.isfinite(lengths)], lost_m)
     return float(known.mean()) if len(known) else float('nan')
-
-
-def squared_distances(errors: Floats) -> Floats:
-    """Return the squares (T, H) of the position errors among those (T, H + 1, 2) of targets."""
-    squares: Floats = np.square(errors[:, :-1]).sum(axis=2)
-    return squares
 
 
 def beside_mean_position(
@@ -223,38 +203,26 @@ def beside_mean_position(
     """
     Return the mean error of the present position, and that of always answering the mean position.
 
-    Both over the ticks whose truth (T, c, 2) is known, with errors (T, c, 2) of what was followed,
-    and the mean position (2,), ``middle``. An error counts as the spread of the track at most.
-    With the ticks that are ``published`` (T,), the mean position is the answer to all others, and
-    only ticks count at which the vehicle moves: one that starts at rest cannot know where.
+    Both are over the ticks whose truth (T, c, 2) is known, with errors (T, c, 2) and the mean
+    position (2,), ``middle``; an error counts as the spread of the track at most. If ``published``
+    (T,) are given, the mean position is the answer to all others, and only ticks count at which
+    the vehicle moves: one that starts at rest cannot know where.
     """
-    squares = np.square(errors[:, 0]).sum(axis=1), np.square(truths[:, 0] - middle).sum(axis=1)
+    followed, mean = errors[:, 0], truths[:, 0] - middle
     if published is not None:
         speeds = np.linalg.norm(truths[:, -1], axis=1)
-        squares = np.where(published, *squares), squares[1]
         moves = speeds >= SLOW_SHARE * np.nanmean(speeds)
-        squares = squares[0][moves], squares[1][moves]
-    followed_m, mean_m = (capped_mean(each, lost_m / LOST_SHARE) for each in squares)
-    return followed_m, mean_m
-
-
-def publishable(covariances: Floats, driving: Bools, error_m: float) -> Bools:
-    """Return which ticks (T,) a `StateMachine` publishes, with ellipses of ``error_m`` at most."""
-    machine = StateMachine(EllipseLimits(error_m, error_m), 1)
-    seen = TickDiagnostics(window_full=True, novelty=1.0)
-    shown = [
-        seen._replace(ellipse_m=half_axis(each), off_route=float(not on))
-        for each, on in zip(covariances, driving, strict=True)
-    ]
-    return np.array([machine.step(each).status in USABLE for each in shown], dtype=np.bool_)
+        followed = np.where(published[:, None], followed, mean)[moves]
+        mean = mean[moves]
+    most_m = lost_m / LOST_SHARE
+    return capped_mean(followed, most_m), capped_mean(mean, most_m)
 
 
 def surely_lower(new: Floats, old: Floats, sure: float, alike: float = 0.0) -> bool:
     """
     Return whether paired errors (n,) are lower than others by a one-sided t test at a level.
 
-    The standard error is inflated as for a first-order autoregression, by the lag-one correlation
-    ``alike`` of the gains.
+    The standard error is that of a first-order autoregression with the correlation ``alike``.
     """
     # Takes .3 s, and no filter needs it.
     from scipy.stats import t, ttest_rel  # noqa: PLC0415
@@ -273,8 +241,7 @@ class Validation:
     Errors on data that the fit did not see.
 
     Each choice in the table has its score, a mean error of at most ``lost_m``. ``followed_m`` and
-    ``mean_m`` are of `beside_mean_position`, ``published_share`` is of the ticks that a filter
-    publishes, if the method is asked.
+    ``mean_m`` are of `beside_mean_position`, ``published_share`` is of ticks that a filter shows.
     """
 
     table: tuple[dict[str, float | None], ...]
@@ -297,11 +264,7 @@ class Validation:
         table: tuple[dict[str, float | None], ...] = (),
         ticks: int | None = None,
     ) -> Validation:
-        """
-        Return errors beside those of the mean position (2,), ``middle``, and a calibration.
-
-        ``ticks`` are those that count, all of the runs if not given.
-        """
+        """Return errors beside those of the mean position (2,); all ticks count if not given."""
         errors, covariances, truths, *_ = joined(runs)
         beside = beside_mean_position(errors, truths, middle, lost_m)
         ticks = len(errors) if ticks is None else ticks

@@ -48,7 +48,6 @@ from two_manifold_ros.training.summary import (
     check_horizons,
     head_fields,
     join_tracks,
-    Learned,
     TWICE,
 )
 
@@ -64,7 +63,6 @@ if TYPE_CHECKING:
 
 MOST_TICKS = 3_000
 """Ticks that a model of a route keeps, and whose windows are embedded, or six windows."""
-
 
 USUAL_SHIFT = 0.1
 """
@@ -100,15 +98,15 @@ def train_route(
         client=client,
     )
     settings, dataset, passes, notes = drives
-    places = passes.places
-    roads = None
+    places, roads = passes.places, None
     if followed is not None and not recordings[0].sensors:
         trying = partial(progress, 'following drives on the network of the others', 0.7)
-        roads = choose_network(drives, followed, recordings, trying)
-    if roads is not None:
-        passes, followed, notes = roads.network.passes, roads.followed, notes + roads.notes
-        own = compared_row(drives._replace(passes=passes), followed)
-        compared = [*(each | {'network': False} for each in compared), own | {'network': True}]
+        chosen_roads = choose_network(drives, followed, recordings, trying)
+        if chosen_roads is not None:
+            roads, followed, note = chosen_roads
+            passes, notes = roads.passes, (*notes, note)
+            own = compared_row(drives._replace(passes=passes), followed)
+            compared = [*(e | {'network': False} for e in compared), own | {'network': True}]
     observations, tracks, window = dataset.observations, dataset.tracks, dataset.window
     low, high = _range_of_means(observations, window)
     progress('embedding windows', 0.7)
@@ -142,8 +140,8 @@ def train_route(
         'neighbours': settings.neighbours or NEIGHBOURS[0],
     } | ({} if roads is None else {'network': True})
     ticks, notes = len(embeddings.training.ticks), (*embeddings.notes, *heard)
-    learned = Learned(validation, chosen, states.shape[1], ticks, notes)
-    fields = head_fields(recordings, dataset, settings, reports, learned)
+    found = validation, chosen, states.shape[1], ticks, notes
+    fields = head_fields(recordings, dataset, settings, reports, *found)
     fields['summary']['places'] = route.places
     progress('learning the map', 1.0)
     # Some laps of all of the route, so that the file does not grow with the recordings: four, as
@@ -166,7 +164,7 @@ def train_route(
         if roads is not None
         else learn_circuit(places, tracks, dataset.period_s, timed, at_mark=recordings[0].marked),
         lines=learn_lines(passes, [each.line for each in dataset.segments]),
-        network=None if roads is None else learn_network(roads.network, window),
+        network=None if roads is None else learn_network(roads, window),
         # On a network a vehicle that was moved is found after a reset alone.
         least_evidence=0.0 if followed is None or roads is not None else followed.least_evidence,
     )
@@ -345,29 +343,23 @@ def _range_of_means(observations: Sequence[Floats], window: int) -> tuple[Floats
 def choose_stretches(
     lengths: Sequence[int], places: Places, window: int, ticks: int = MOST_TICKS
 ) -> list[Stretch]:
-    """
-    Choose stretches of segments that visit as many places as they can, then all once more, ...
-
-    They are in order, none beside another, together so many ticks long, or six windows if longer.
-    """
+    """Choose stretches, in order, that visit as many places as they can, then all again."""
     most = max(ticks, 6 * window)
     if sum(lengths) <= most:
         return [Stretch(segment, 0, length) for segment, length in enumerate(lengths)]
     # Ten, unless six windows are longer: what is next to a seam is in no window.
     length = max(most // 10, 6 * window)
-    parts = []
+    parts, visits = [], []
     for segment, total in enumerate(lengths):
         edges = np.linspace(0, total, 1 + max(-(-total // length), 1)).round().astype(int)
-        parts += [Stretch(segment, *pair) for pair in itertools.pairwise(edges.tolist())]
-    visits = []
-    for segment, begin, end in parts:
-        # There is a window before and after.
-        inside = (places.segments == segment) & (places.times >= begin + window)
-        inside &= places.times < end - window
-        visits.append(set(places.visited[inside].tolist()))
+        for begin, end in itertools.pairwise(edges.tolist()):
+            # There is a window before and after.
+            inside = (places.segments == segment) & (places.times >= begin + window)
+            inside &= places.times < end - window
+            parts.append(Stretch(segment, begin, end))
+            visits.append(set(places.visited[inside].tolist()))
     chosen: list[int] = []
-    left = most
-    seen: set[int] = set()
+    left, seen = most, set[int]()
 
     def fits(index: int) -> bool:
         return index not in chosen and parts[index].end - parts[index].begin <= left
@@ -384,20 +376,15 @@ def choose_stretches(
     joined: list[Stretch] = []
     for part in sorted(parts[index] for index in chosen):
         if joined and joined[-1].segment == part.segment and joined[-1].end == part.begin:
-            joined[-1] = joined[-1]._replace(end=part.end)
-        else:
-            joined.append(part)
+            part = part._replace(begin=joined.pop().begin)  # noqa: PLW2901
+        joined.append(part)
     return joined
 
 
 def states_at_places(
     places: Places, stretches: Sequence[Stretch], ticks: Ints, states: Floats
 ) -> Floats:
-    """
-    Average states (n, k) over the visits of each place, or take those of the nearest: (P, k).
-
-    The ticks (n,) count through the stretches end to end.
-    """
+    """Average states (n, k) of the ticks of stretches at each place or the nearest: (P, k)."""
     sums = np.zeros((len(places), states.shape[1]))
     counts = np.zeros(len(places))
     row_of = np.full(sum(each.end - each.begin for each in stretches), -1)
@@ -413,8 +400,7 @@ def states_at_places(
         np.add.at(sums, places.visited[visits], states[rows])
         np.add.at(counts, places.visited[visits], 1.0)
     known = counts > 0.0
-    means = np.zeros_like(sums)
-    means[known] = sums[known] / counts[known, None]
+    means = sums / np.where(known, counts, 1.0)[:, None]
     if known.any():
         _, nearest = cKDTree(places.positions[known]).query(places.positions[~known])
         means[~known] = means[known][nearest]

@@ -29,15 +29,18 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+LEAST = 1e-9
+"""Least value of a number that has to be positive."""
+
+
 class Setting(NamedTuple):
-    """Facts about a setting. The range is inclusive, but for 0 of a real number."""
+    """Facts about a setting. The range is inclusive."""
 
     kind: type  # of the value, or of its entries
     what: str  # for help and pages
     usual: str = 'chosen'  # what training does where the default is `None`
     low: float = -math.inf
     high: float = math.inf
-    also: float | None = None  # a number outside the range that is allowed as well
     choices: tuple[str, ...] = ()  # all words that are allowed
     units: str = ''
     letter: str = 'X'  # place of the value in the help of the option
@@ -45,29 +48,21 @@ class Setting(NamedTuple):
 
     def allows(self, value: Any) -> bool:  # noqa: ANN401 - any given value is judged
         """Return whether a value is one of the choices, or in the range."""
-        if self.choices:
-            return value in self.choices
-        if value == self.also:
-            return True
-        return self.low <= value <= self.high and not (self._open and value == 0)
+        return value in self.choices if self.choices else self.low <= value <= self.high
 
     @property
     def allowed(self) -> str:
         """Words for the values that are allowed."""
         if self.choices:
             return f'one of {", ".join(self.choices)}'
-        also = '' if self.also in {None, self.low} else f'{self.also:g} or '
-        low = 'above 0 and at most' if self._open else f'{self.low:.12g} to'
-        return f'{also}{low} {self.high:.12g} {self.units}'.rstrip()
-
-    @property
-    def _open(self) -> bool:
-        return self.kind is float and self.low == 0.0 and self.also is None
+        return f'{self.low:.12g} to {self.high:.12g} {self.units}'.rstrip()
 
 
 def setting(default: Any, kind: type, what: str, **known: Any) -> Any:  # noqa: ANN401 - a field
-    """Return a field of a record of settings."""
-    return field(default=default, metadata={'about': Setting(kind, what, **known)})
+    """Return a field of a record of settings; ``between`` is the range of numbers."""
+    low, high = known.pop('between', (-math.inf, math.inf))
+    facts = Setting(kind, what, low=low, high=high, **known)
+    return field(default=default, metadata={'about': facts})
 
 
 def about(record: type[TrainingSettings], name: str) -> Setting:
@@ -86,19 +81,10 @@ class TrainingSettings:
     """
     Settings of a training. ``None`` means that training chooses from the data, or as below.
 
-    As ``pathlib.Path`` makes a path of its system, ``TrainingSettings(method=..., ...)`` makes
-    the record of the method: `RouteSettings` without one, `SpectralSettings`, `TpsrSettings` or
-    `PaperSettings`.
-
-    Methods are a Bayes filter over the places of the route (see ``route``), the spectral filter of
-    the papers (see ``hse_hmm``), and a TPSR, whose state comes from an incremental SVD of random
-    features (see `RouteTpsr`). `FIELDS` has all settings.
-
-    Raises
-    ------
-    InputError
-        If a value is unknown or out of range, or if the method has no such setting.
-
+    As ``pathlib.Path`` makes a path of its system, ``TrainingSettings(method=..., ...)`` makes the
+    record of the method: `RouteSettings` without one (see ``route``), `SpectralSettings` (see
+    ``hse_hmm``), `TpsrSettings` (see `RouteTpsr`) or `PaperSettings`. `FIELDS` has all settings.
+    Raises ``InputError`` if a value is out of range or the method has no such setting.
     """
 
     method: str = setting(
@@ -116,8 +102,7 @@ class TrainingSettings:
         'ticks per second',
         usual='20 or the IMU rate, whichever is less; `train` tests other rates and takes one if '
         'its held-out error is less',
-        low=0.1,
-        high=1000.0,
+        between=(0.1, 1000.0),
         units='Hz',
         letter='HZ',
         option='rate',
@@ -127,14 +112,13 @@ class TrainingSettings:
         int,
         'ticks in a window',
         usual='three seconds; longer if held-out errors are less',
-        low=2,
-        high=100_000,
+        between=(2, 100_000),
         units='ticks',
         letter='TICKS',
         option='window',
     )
     states: int | None = setting(
-        None, int, 'dimension of the state', low=2, high=1000, letter='K', option='states'
+        None, int, 'dimension of the state', between=(2, 1000), letter='K', option='states'
     )
     horizons: tuple[int, ...] = setting(
         HORIZONS,
@@ -158,8 +142,7 @@ class TrainingSettings:
         if missing and missing <= FIELDS.keys():
             having = [name for name, each in RECORDS.items() if given.keys() <= each.names()]
             other = f', or choose method {" or ".join(having)}' if having else ''
-            listed, them = ', '.join(sorted(missing)), 'them' if len(missing) > 1 else 'it'
-            msg = f'method {method} has no {listed}: leave {them} out{other}'
+            msg = f'method {method} has no {", ".join(sorted(missing))}: leave it out{other}'
             raise InputError(msg)
         return super().__new__(cls)
 
@@ -170,15 +153,12 @@ class TrainingSettings:
             if each.name == 'horizons' or (value is None and each.default is None):
                 continue
             if not known.allows(value):
-                msg = (
-                    f'{each.name} is {value}, but with method {self.method} it must be '
-                    f'{known.allowed}'
-                )
+                wanted = f'with method {self.method} it must be {known.allowed}'
+                msg = f'{each.name} is {value}, but {wanted}'
                 raise InputError(msg)
         ahead = self.horizons
         if not ahead or ahead[0] != 0 or list(ahead) != sorted(set(ahead)):
-            shown = ','.join(map(str, ahead))
-            msg = f'horizons {shown!r} must start with 0 and increase'
+            msg = f'horizons {",".join(map(str, ahead))!r} must start with 0 and increase'
             raise InputError(msg)
 
     @classmethod
@@ -190,8 +170,8 @@ class TrainingSettings:
         """
         Return complete settings at another rate, window and horizons as long in seconds.
 
-        ``None`` if an IMU of ``native_hz`` is not that fast, a horizon is no whole number of
-        ticks, or nothing is left of the window.
+        ``None`` if an IMU of ``native_hz`` is not that fast, or a horizon or window is no number
+        of ticks.
         """
         rate_hz = factor * (self.rate_hz or 0.0)
         window = round(factor * (self.window or 0))
@@ -204,7 +184,8 @@ class TrainingSettings:
 
     def at_one_rate(self) -> Self:
         """Return the settings of a training that tries no faster rate."""
-        return self
+        changes: dict[str, Any] = {'max_step_load': 0.0} if 'max_step_load' in self.names() else {}
+        return replace(self, **changes)
 
     def with_method(self, method: str, **changes: Any) -> TrainingSettings:  # noqa: ANN401
         """Return the record of a method with what it has in common, unless it settles that."""
@@ -240,11 +221,10 @@ class EmbeddedSettings(TrainingSettings):
         None,
         int,
         'neighbours of a window, for kernels with a graph of neighbours',
-        low=2,
-        high=10_000,
+        between=(2, 10_000),
         letter='N',
     )
-    dimension: int = setting(100, int, 'coordinates of each embedding', low=2, high=10_000)
+    dimension: int = setting(100, int, 'coordinates of each embedding', between=(2, 10_000))
     readout: str | None = setting(
         None,
         str,
@@ -275,16 +255,14 @@ class ObservingSettings(TrainingSettings):
         None,
         float,
         'bandwidth of the kernel of observations, in median distances between observations',
-        low=0.0,
-        high=1e3,
+        between=(LEAST, 1e3),
     )
     ridge: float | None = setting(
         None,
         float,
         'ridge of observation ridge and of method tpsr, for features of mean square one',
         usual='chosen, with tpsr 1',
-        low=0.0,
-        high=1e6,
+        between=(LEAST, 1e6),
     )
 
 
@@ -299,16 +277,14 @@ class RouteSettings(EmbeddedSettings):
         float,
         'exponent of the likelihood of an observation',
         usual='0.2 at 20 Hz, the same weight a second at other rates',
-        low=0.0,
-        high=100.0,
+        between=(LEAST, 100.0),
     )
     persistence: float | None = setting(
         None,
         float,
         'weight of lasting deviations in the likelihood',
         usual='one over the ticks in the memory of the observations',
-        low=0.0,
-        high=100.0,
+        between=(LEAST, 100.0),
     )
     max_step_load: float = setting(
         STEP_LOAD,
@@ -316,23 +292,13 @@ class RouteSettings(EmbeddedSettings):
         'try a faster rate only if its ticks take less than this share of a core of a small '
         'robot; 0 tries none; without effect if rate, window, sharpness or persistence is given',
         usual='',
-        low=0.0,
-        high=1.0,
-        also=0.0,
+        between=(0.0, 1.0),
     )
-
-    def at_one_rate(self) -> Self:
-        """Return the settings of a training that tries no faster rate."""
-        return replace(self, max_step_load=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpectralSettings(EmbeddedSettings, ObservingSettings):
-    """
-    Settings of method ``spectral``; without guards see mathematics, section 15.
-
-    Negative factors can mislead the ``observation`` called ``ridge``: training does not choose it.
-    """
+    """Settings of method ``spectral``; without guards see mathematics, section 15."""
 
     method: str = _again(TrainingSettings, 'method', 'spectral', choices=('spectral',))
     observation: str = setting(
@@ -356,23 +322,15 @@ class TpsrSettings(ObservingSettings):
         1000,
         int,
         'random features of a window; training time grows with D',
-        low=2,
-        high=1_000_000,
+        between=(2, 1_000_000),
         letter='D',
         option='features',
-    )
-    feature_seed: int = setting(
-        0, int, 'seed of the random features', low=0, high=2**31 - 1, letter='N'
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class PaperSettings(SpectralSettings):
-    """
-    Settings of the slot car in Boots and Gordon (2012), and the ridge of theirs of 2011.
-
-    The state has 20 directions and the constant that centred features need, see docs/reproduce.md.
-    """
+    """The slot car of Boots and Gordon (2012), with their ridge of 2011 and the constant."""
 
     method: str = _again(TrainingSettings, 'method', 'paper', choices=('paper',))
     states: int | None = _again(TrainingSettings, 'states', 21)
@@ -434,17 +392,13 @@ def _offered() -> dict[str, Offered]:
     for method, record in RECORDS.items():
         for each in fields(record):
             known = about(record, each.name)
-            if each.name == 'method':
-                found['method'] = Offered(
-                    about(TrainingSettings, 'method'), dict.fromkeys(METHODS, METHODS[0])
-                )
-                continue
             before = found.get(each.name, Offered(known, {}))
             choices = max(before.about.choices, known.choices, key=len)
             found[each.name] = Offered(
                 before.about._replace(choices=choices), {**before.defaults, method: each.default}
             )
-    return found
+    methods = Offered(about(TrainingSettings, 'method'), dict.fromkeys(METHODS, METHODS[0]))
+    return found | {'method': methods}
 
 
 FIELDS = _offered()

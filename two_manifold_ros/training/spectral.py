@@ -43,7 +43,7 @@ from two_manifold_ros.ticks.windows import (
     TrainingTicks,
     WindowSet,
 )
-from two_manifold_ros.training.dataset import Dataset, driving_dataset
+from two_manifold_ros.training.dataset import any_position, Dataset, driving_dataset
 from two_manifold_ros.training.held_out import (
     capped_mean,
     follow,
@@ -52,14 +52,12 @@ from two_manifold_ros.training.held_out import (
     lost_error,
     Run,
     Split,
-    squared_distances,
     Validation,
-    with_positions,
 )
-from two_manifold_ros.training.summary import check_horizons, head_fields, Learned, TWICE
+from two_manifold_ros.training.summary import check_horizons, head_fields, TWICE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.manifold.learner import Extension
@@ -122,9 +120,7 @@ follow the speed first. With fewer than ten windows each, many join places far a
 
 def embed(observations: Sequence[Floats], window: int, settings: EmbeddedSettings) -> Embeddings:
     """Embed the windows of standardised segments (T, d); ``InputError`` of fewer than 50 ticks."""
-    series, begins = lay_end_to_end(observations)
-    training = find_training_ticks(series, begins, window)
-    check_count(training)
+    series, begins, training = training_windows(observations, window)
     most = len(training.ticks) // 3
     neighbours = min(settings.neighbours or NEIGHBOURS[0], most)
     learner = make_learner(settings.kernel, min(settings.dimension, most), neighbours)
@@ -145,25 +141,33 @@ def embed(observations: Sequence[Floats], window: int, settings: EmbeddedSetting
     )
 
 
-def check_count(training: TrainingTicks) -> None:
-    """Refuse training ticks that are too few to learn anything from."""
-    count, fewest, window = len(training.ticks), 50, training.pasts.width
+def training_windows(
+    observations: Sequence[Floats], window: int
+) -> tuple[Floats, Ints, TrainingTicks]:
+    """Return the series, its begins and the training ticks of segments; refuse too few ticks."""
+    series, begins = lay_end_to_end(observations)
+    training = find_training_ticks(series, begins, window)
+    count, fewest = len(training.ticks), 50
     if count < fewest:
         msg = (
             f'only {count} ticks have a whole window of {window} ticks before and after them; '
             f'at least {fewest} are needed: record longer or shorten --window'
         )
         raise InputError(msg)
+    return series, begins, training
 
 
-def novelty_anchors(windows: WindowSet, *, spliced: bool = False) -> NoveltyAnchors:
+def novelty_anchors(
+    windows: WindowSet, still: int = 0, *, spliced: bool = False
+) -> NoveltyAnchors:
     """
     Return the novelty that is typical for unseen windows of the route, and of another route.
 
     Each window of an even sample is compared with those that start at least two windows before or
-    after it. The same windows with their halves swapped stand for another route: bends that occur,
-    in an order that does not. ``spliced`` ones, whose second half is of any other window, stand
-    for it too, if they are less alike: of nearly a lap swapped halves are the route itself.
+    after it. The same windows with their halves swapped stand for another route: bends in an order
+    that does not occur. ``spliced`` ones, whose second half is of any other window, stand for it
+    too, if they are less alike: of nearly a lap swapped halves are the route itself. ``still`` is
+    the least that counts as stuck. Refuses windows that recur.
     """
     # More windows change the medians by less than one lap differs from the next.
     count = min(len(windows), 200)
@@ -172,21 +176,15 @@ def novelty_anchors(windows: WindowSet, *, spliced: bool = False) -> NoveltyAnch
     half = windows.width // 2 * len(windows.series)
     swapped = np.concatenate([rows[:, half:], rows[:, :half]], axis=1)
     squared, own = _nearest_and_contrast(windows, chosen, rows)
+    # Mean square differences, in standard deviations, below 1e-9 are rounding.
+    if not squared > 1e-9 * windows.width * len(windows.series):
+        raise InputError(TWICE)
     _, other = _nearest_and_contrast(windows, chosen, swapped)
     if spliced:
         drawn = np.random.default_rng(0).permutation(count)
         mixed = np.concatenate([rows[:, :half], rows[drawn, half:]], axis=1)
         other = max(other, _nearest_and_contrast(windows, chosen, mixed)[1])
-    return NoveltyAnchors(squared, own, other, longest_stuck(windows.series))
-
-
-def anchors_of(dataset: Dataset, pasts: WindowSet, *, spliced: bool = True) -> NoveltyAnchors:
-    """Return `novelty_anchors` of the past windows of a dataset; refuse windows that recur."""
-    novelty = novelty_anchors(pasts, spliced=spliced)
-    # Mean square differences, in standard deviations, below 1e-9 are rounding.
-    if not novelty.squared > 1e-9 * pasts.width * len(pasts.series):
-        raise InputError(TWICE)
-    return replace(novelty, still=max(novelty.still, dataset.still))
+    return NoveltyAnchors(squared, own, other, max(longest_stuck(windows.series), still))
 
 
 def _nearest_and_contrast(windows: WindowSet, chosen: Ints, rows: Floats) -> tuple[float, float]:
@@ -219,8 +217,9 @@ def impute_positions(
     """
     Estimate unknown positions of training ticks from the windows around them.
 
-    The manifold and the penalty are those with the least error on known positions left out.
-    Returned are the tracks (T, 2), still NaN where an estimate would be a guess, and a sentence.
+    Past and future together distinguish places that either alone confuses. Of several embeddings
+    and penalties those are taken with the least error on known positions left out. Returned are
+    the tracks (T, 2), still NaN where an estimate would be a guess, and a sentence.
     """
     every = np.concatenate(tracks)
     ticks = embeddings.training.ticks
@@ -235,15 +234,23 @@ def impute_positions(
             'the positions of the others; let the vehicle be seen more often'
         )
         return list(tracks), note
-    best_m, best = np.inf, (wanted, wanted[~known])
-    for coordinates in embed_surroundings(embeddings):
+    best_m, best, estimates = np.inf, wanted, wanted[~known]
+    third = len(ticks) // 3
+    # As wide as a past window, and as a past and a future one together.
+    for times, neighbours in itertools.product((1, 2), (10, 30)):
+        width = times * embeddings.training.pasts.width
+        windows = WindowSet(embeddings.series, ticks - width // 2, width)
+        embedded = LaplacianEigenmap(min(50, third), min(neighbours, third)).fit(windows)
+        # By 1 / lambda of the graph Laplacian: position follows what varies slowly.
+        coordinates = embedded.coordinates
+        coordinates = coordinates * np.sqrt(np.square(coordinates).mean(axis=0))
         for penalty in (1e-4, 1e-3, 1e-2):
             error_m = cross_validated(coordinates[known], wanted[known], penalty)
             if error_m < best_m:
+                best_m, best = error_m, coordinates
                 found = fit_position_map(coordinates[known], wanted[known], penalty)
-                best_m, best = error_m, (coordinates, found(coordinates[~known]))
-    coordinates, estimates = best
-    inside = within_reach(coordinates[known], coordinates[~known])
+                estimates = found(coordinates[~known])
+    inside = within_reach(best[known], best[~known])
     estimates = np.where(inside[:, None], estimates, np.nan)
     every[ticks[~known]] = estimates
     note = (
@@ -260,24 +267,6 @@ def impute_positions(
     return np.split(every, ends), note
 
 
-def embed_surroundings(embeddings: Embeddings) -> Iterator[Floats]:
-    r"""
-    Embed windows with the training ticks in their middle, in several ways: (n, m) each.
-
-    Past and future together distinguish places that either alone confuses. Coordinates are scaled
-    by :math:`1 / \lambda` of the graph Laplacian, so that position follows those that vary slowly.
-    """
-    training = embeddings.training
-    count = len(training.ticks)
-    # As wide as a past window, and as a past and a future one together.
-    for width in (training.pasts.width, 2 * training.pasts.width):
-        windows = WindowSet(embeddings.series, training.ticks - width // 2, width)
-        for neighbours in (10, 30):
-            learner = LaplacianEigenmap(min(50, count // 3), min(neighbours, count // 3))
-            coordinates = learner.fit(windows).coordinates
-            yield coordinates * np.sqrt(np.square(coordinates).mean(axis=0))
-
-
 BANDWIDTHS = (1.0, 1.4, 2.0, 2.8)
 """
 Bandwidths of the observation kernel that are compared, in median distances between observations:
@@ -285,11 +274,11 @@ narrower ones reject too many, with wider ones no observation distinguishes two 
 is taken if nothing is held out.
 """
 
-MOST_CALIBRATED = 8_000
-"""Ticks on which the best settings are followed, to calibrate covariances; as for a route."""
-
-MOST_COMPARED = 1_500
-"""Ticks on which settings are compared: half as many are few laps of each held-out block."""
+MOST_CALIBRATED, MOST_COMPARED = 8_000, 1_500
+"""
+Ticks on which the best settings are followed, to calibrate covariances, and on which settings are
+compared: half as many are few laps of each held-out block.
+"""
 
 
 def usual_choices(settings: SpectralSettings) -> SpectralSettings:
@@ -309,24 +298,9 @@ def chosen_of(settings: SpectralSettings) -> dict[str, Any]:
     return {name: getattr(settings, name) for name in names}
 
 
-@dataclass(frozen=True)
-class FittedFilter:
-    """An HMM with its read-out, its covariances not yet calibrated."""
-
-    directions: SharedDirections
-    tables: Tables
-    operator: ObservationOperator
-    readout: Readout
-    guarded: bool
-
-    def belief(self) -> Belief:
-        """Return a belief at the prior."""
-        return Belief(self.tables, self.operator, guarded=self.guarded)
-
-
 def fit_filter(
     embeddings: Embeddings, targets: Floats, settings: SpectralSettings
-) -> FittedFilter:
+) -> tuple[SharedDirections, Tables, ObservationOperator, Readout]:
     """Build the filter of complete settings from the targets (n, c, 2) of the training ticks."""
     chosen, observations = chosen_of(settings), embeddings.observations
     directions = embeddings.directions(chosen['states'])
@@ -339,13 +313,12 @@ def fit_filter(
     else:
         # As the papers print it: every feature is kept.
         operator = make_ridge_kernel(observations, bandwidth, settings.ridge, LANDMARKS, None)
-    readout = SharpenedReadout(targets)
     tables = embeddings.tables(directions)
-    fitted = FittedFilter(directions, tables, operator, readout, settings.guarded)
-    if settings.readout == 'ridge':
-        states = training_states(embeddings, fitted.belief())[embeddings.training.ticks]
-        return replace(fitted, readout=fit_ridge(states, targets))
-    return fitted
+    if settings.readout != 'ridge':
+        return directions, tables, operator, SharpenedReadout(targets)
+    belief = Belief(tables, operator, guarded=settings.guarded)
+    states = training_states(embeddings, belief)[embeddings.training.ticks]
+    return directions, tables, operator, fit_ridge(states, targets)
 
 
 def filtered_states(
@@ -376,7 +349,7 @@ class Fold:
     def __init__(self, split: Split, dataset: Dataset, settings: SpectralSettings) -> None:
         fit, held = split
         self._settings, self._window = settings, dataset.window
-        self._fit = dataset.standardise(fit)
+        self._fit = replace(dataset, segments=tuple(fit)).observations
         self._embeddings: dict[int | None, Embeddings] = {}
         embeddings = self._embed(settings.neighbours or NEIGHBOURS[0])
         tracks = [segment.positions for segment in fit]
@@ -387,8 +360,11 @@ class Fold:
         horizons, period_s = settings.horizons, dataset.period_s
         self._targets = training_targets(tracks, embeddings.training.ticks, horizons, period_s)
         self._blocks = [
-            (seen, segment_targets(each.positions, horizons, period_s))
-            for seen, each in zip(dataset.standardise(held), held, strict=True)
+            (
+                dataset.channels.standardise(each.values),
+                segment_targets(each.positions, horizons, period_s),
+            )
+            for each in held
         ]
 
     def _embed(self, neighbours: int | None) -> Embeddings:
@@ -401,22 +377,23 @@ class Fold:
     def score(self, settings: SpectralSettings) -> float:
         """Return the mean error in metres, each error at most ``lost_m``."""
         errors = np.concatenate([run.errors for run in self.run(settings, MOST_COMPARED)])
-        score_m = capped_mean(squared_distances(errors), self.lost_m)
+        score_m = capped_mean(errors[:, :-1], self.lost_m)
         return score_m if np.isfinite(score_m) else self.lost_m
 
     def run(self, settings: SpectralSettings, most: int) -> list[Run]:
         """Follow ``most`` ticks of all blocks together, with complete settings."""
         embeddings = self._embed(settings.neighbours)
-        fitted = fit_filter(embeddings, self._targets, settings)
-        reminded = fitted.guarded and isinstance(fitted.readout, SharpenedReadout)
-        belief, pasts = fitted.belief(), embeddings.training.pasts
+        directions, tables, operator, readout = fit_filter(embeddings, self._targets, settings)
+        reminded = settings.guarded and isinstance(readout, SharpenedReadout)
+        belief = Belief(tables, operator, guarded=settings.guarded)
+        pasts = embeddings.training.pasts
         each = max(most // len(self._blocks), 2 * self._window)
 
         def followed(seen: Floats, truths: Floats) -> Run:
             newest = SlidingWindow(pasts.series, pasts.starts, pasts.width)
             recollection = None
             if reminded:
-                recollection = Recollection(newest, embeddings.warm_start(fitted.directions))
+                recollection = Recollection(newest, embeddings.warm_start(directions))
             belief.start()
 
             def step(observation: Floats) -> tuple[Floats, Floats]:
@@ -424,33 +401,11 @@ class Fold:
                     recollection.remind(belief)
                     newest.push(observation)
                 belief.update(observation)
-                return fitted.readout.read(belief.weights, belief.state)
+                return readout.read(belief.weights, belief.state)
 
             return follow(step, seen[:each], truths[:each], self._window)
 
         return [followed(*block) for block in self._blocks]
-
-
-def cross_validate(
-    dataset: Dataset, settings: SpectralSettings, progress: Callable[[str, float], None]
-) -> tuple[SpectralSettings, Validation | str]:
-    """Return the best choices on held-out blocks, or the usual ones and why none was held out."""
-    once = hold_out(dataset.segments, dataset.window)
-    choices = [with_positions([once])]
-    # The configuration of the paper, which reads positions by a ridge regression, is left alone.
-    if len(once[1]) < 2 and settings.readout != 'ridge':
-        # One block is one draw: what happens to suit it need not suit the next lap.
-        choices.insert(0, hold_out_in_turn(dataset.segments, dataset.window))
-    why = 'no block with positions could be held out; record longer'
-    for turns in choices:
-        if not turns:
-            continue
-        try:
-            return validate(turns, dataset, settings, progress)
-        except InputError as error:
-            # What is left of a short recording without a held-out block may be too short to fit.
-            why = f'without the held-out part {error}'
-    return usual_choices(settings), why
 
 
 def validate(
@@ -485,15 +440,27 @@ def _choose(
     settings: SpectralSettings, score: Callable[[SpectralSettings], float], windows: int
 ) -> SpectralSettings:
     """Search over observation operators and neighbours, then over the number of states."""
-    usual = usual_choices(settings)
-    tried = _operators(usual, settings)
-    many = NEIGHBOURS[1]
+    usual, many = usual_choices(settings), NEIGHBOURS[1]
+    factors: Sequence[float | None] = BANDWIDTHS
+    ridges: Sequence[float | None] = (usual.ridge,)
+    if usual.ridge is not None:
+        factors = BANDWIDTHS[:2]
+        # In units of a unit-diagonal kernel; at 0.1 and below the filter is unstable
+        # (mathematics, section 5).
+        ridges = (0.3, 1.0) if settings.ridge is None else ridges
+    if settings.bandwidth_factor is not None:
+        factors = (usual.bandwidth_factor,)
+    neighbours = [usual.neighbours]
     if settings.neighbours is None and has_neighbours(settings.kernel) and windows >= 10 * many:
-        tried += _operators(replace(usual, neighbours=many), settings)
+        neighbours.append(many)
+    tried = [
+        replace(usual, neighbours=each, bandwidth_factor=factor, ridge=ridge)
+        for each, factor, ridge in itertools.product(neighbours, factors, ridges)
+    ]
     best = _best(tried, score)
-    if settings.states is None:
-        tried += [replace(best, states=states) for states in (20, 60)]
-    return _best(tried, score)
+    if settings.states is not None:
+        return best
+    return _best([*tried, *(replace(best, states=states) for states in (20, 60))], score)
 
 
 def _best(
@@ -506,24 +473,6 @@ def _best(
     return min(alike, key=lambda each: (each.bandwidth_factor or 0.0, known[each]))
 
 
-def _operators(usual: SpectralSettings, settings: SpectralSettings) -> list[SpectralSettings]:
-    """Return the settings that differ in the observation operator, as far as that is free."""
-    factors: Sequence[float | None] = BANDWIDTHS
-    ridges: Sequence[float | None] = (None,)
-    if usual.ridge is not None:
-        factors = factors[:2]
-        # In units of a unit-diagonal kernel; at 0.1 and below the filter is unstable
-        # (mathematics, section 5).
-        ridges = (0.3, 1.0) if settings.ridge is None else (usual.ridge,)
-    if settings.bandwidth_factor is not None:
-        factors = (usual.bandwidth_factor,)
-    return [
-        replace(usual, bandwidth_factor=factor, ridge=ridge)
-        for factor in factors
-        for ridge in ridges
-    ]
-
-
 def train_spectral(
     recordings: Sequence[Recording],
     settings: SpectralSettings,
@@ -532,9 +481,24 @@ def train_spectral(
 ) -> Model:
     """Train the spectral filter, choosing on held-out blocks what is not given."""
     dataset = driving_dataset(recordings, settings)
-    best, validation = cross_validate(
-        dataset, settings, lambda stage, share: progress(stage, 0.5 * share)
-    )
+    once = hold_out(dataset.segments, dataset.window)
+    choices = [[once]] if all(map(any_position, once)) else []
+    # The configuration of the paper, which reads positions by a ridge regression, is left alone.
+    ours = settings.readout != 'ridge'
+    if len(once[1]) < 2 and ours:
+        # One block is one draw: what happens to suit it need not suit the next lap.
+        choices.insert(0, hold_out_in_turn(dataset.segments, dataset.window))
+    best = usual_choices(settings)
+    validation: Validation | str = 'no block with positions could be held out; record longer'
+    for turns in filter(None, choices):
+        try:
+            best, validation = validate(
+                turns, dataset, settings, lambda stage, share: progress(stage, 0.5 * share)
+            )
+            break
+        except InputError as error:
+            # What is left of a short recording without a held-out block may be too short to fit.
+            validation = f'without the held-out part {error}'
     progress('learning from everything', 0.5)
     embeddings = embed(dataset.observations, dataset.window, best)
     if settings.imputes_positions:
@@ -542,21 +506,19 @@ def train_spectral(
     ticks = embeddings.training.ticks
     targets = training_targets(dataset.tracks, ticks, settings.horizons, dataset.period_s)
     check_horizons(targets, settings)
-    # The configuration of the paper, which reads positions by a ridge regression, is left alone.
     pasts = embeddings.training.pasts
-    novelty = anchors_of(dataset, pasts, spliced=settings.readout != 'ridge')
-    fitted = fit_filter(embeddings, targets, best)
-    tables, readout = fitted.tables, fitted.readout
+    novelty = novelty_anchors(pasts, dataset.still, spliced=ours)
+    directions, tables, operator, readout = fit_filter(embeddings, targets, best)
     if not isinstance(validation, str):
         readout = readout.calibrated(validation.calibration)
-    states = tables.states.shape[1]
-    learned = Learned(validation, chosen_of(best), states, len(ticks), embeddings.notes)
-    fields = head_fields(recordings, dataset, settings, drives, learned)
+    found = validation, chosen_of(best), tables.states.shape[1], len(ticks), embeddings.notes
+    fields = head_fields(recordings, dataset, settings, drives, *found)
     progress('learning from everything', 1.0)
     # A state that leaves three times the 99 % quantile of its norm over 2000 ticks of training is
     # of a filter that broke (mathematics, section 6.5): one that works exceeds it by a half now
     # and then.
-    followed = training_states(embeddings, fitted.belief(), 2_000)
+    belief = Belief(tables, operator, guarded=settings.guarded)
+    followed = training_states(embeddings, belief, 2_000)
     norms = np.linalg.norm(followed[:, 1:], axis=1)
     return Model(
         **fields,
@@ -564,9 +526,9 @@ def train_spectral(
         starts=pasts.starts,
         novelty=novelty,
         tables=tables,
-        operator=fitted.operator,
+        operator=operator,
         readout=readout,
-        warm_start=embeddings.warm_start(fitted.directions),
+        warm_start=embeddings.warm_start(directions),
         # Without guards norms have no bound, and nothing is compared with this one.
         state_bound=3.0 * float(np.quantile(norms, 0.99)) if settings.guarded else 1.0,
         guarded=settings.guarded,

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
@@ -42,7 +42,6 @@ TWICE = (
     'most windows occur twice with the same samples, so nothing can be validated; name each '
     'recording once, and leave out where the vehicle is parked'
 )
-
 
 SLOWEST_MPS = 1.0 / (SLOW_SHARE * FAST)
 """Usual speed at which the slowest place of a model with a tick a second is at its limit, m/s."""
@@ -81,8 +80,7 @@ def check_streams(recordings: Sequence[Recording]) -> None:
         msg = (
             f'{recording.name}: positions on {recording.positions.topic} usually move at '
             f'{usual_mps:.2g} m/s, {off} than the limit of a model, {limit:g} m/s, so they are '
-            'probably not in metres: have what publishes them convert to metres, and record '
-            'while the vehicle drives'
+            'probably not in metres: convert them to metres, and record while the vehicle drives'
         )
         raise InputError(msg)
 
@@ -122,32 +120,22 @@ def lap_notes(drives: Sequence[PositionReport], held_s: float) -> list[str]:
     """Return a sentence if there are too few laps, of which ``held_s`` seconds were held out."""
     if any(drive.laps is not None and not drive.laps.resolved for drive in drives):
         return [LAPS_NOT_COUNTED]
-    lap_s = median_lap_s(drives)
-    wanted = f'record {WANTED_LAPS}, of each route'
-    there = 'the positions never close a lap'
+    lap_s, there = median_lap_s(drives), 'the positions never close a lap'
     if lap_s is not None:
         laps, held = count_all_laps(drives), held_s / lap_s
         if laps >= FEWEST_LAPS and (held >= 1 or not held_s):
             return []
-        there = f'there are {laps:.1f} laps'
-        if held_s:
-            there += f', and {held:.1f} of one in the held-out blocks'
-    if not held_s:
-        # That nothing was validated is said already, with the reason.
-        return [f'{there}: {wanted}']
-    unproven = 'the data are too few to validate settings, and the ellipses are not reliable'
-    return [f'{there}: {unproven}; {wanted}']
+        blocks = f', and {held:.1f} of one in the held-out blocks' if held_s else ''
+        there = f'there are {laps:.1f} laps{blocks}'
+    # If nothing was validated that is said already, with the reason.
+    few = 'the data are too few to validate settings, and the ellipses are not reliable; '
+    return [f'{there}: {few * (held_s > 0.0)}record {WANTED_LAPS}, of each route']
 
 
 def judge(
     recordings: Sequence[Recording], validation: Validation | str, drives: Sequence[PositionReport]
 ) -> dict[str, str] | None:
-    """
-    Return why a model is of no use, or ``None`` if nothing shows that.
-
-    It is of none if `Validation.of_use` says so, or if nothing could be followed and nothing
-    repeats.
-    """
+    """Return why a model is of no use by its `Validation`, or as nothing repeats; else None."""
     if isinstance(validation, str):
         found, mean_m = 'no part could be left out and followed', math.inf
     else:
@@ -190,25 +178,18 @@ def lag_summary(
     return rows
 
 
-class Learned(NamedTuple):
-    """What a training found: errors on parts left out, or why there are none, and its choices."""
-
-    validation: Validation | str
-    chosen: dict[str, Any]
-    states: int
-    ticks: int
-    notes: Sequence[str] = ()
-
-
 def head_fields(
     recordings: Sequence[Recording],
     dataset: Dataset,
     settings: TrainingSettings,
     drives: Sequence[PositionReport],
-    learned: Learned,
+    validation: Validation | str,
+    chosen: dict[str, Any],
+    states: int,
+    training_ticks: int,
+    notes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the fields that all models have, by name: also a summary of the training as JSON."""
-    validation, chosen, states, training_ticks, notes = learned
     first, positions = recordings[0], recordings[0].positions
     validated = None if isinstance(validation, str) else validation
     lap_s = median_lap_s(drives)
@@ -300,8 +281,7 @@ def fleet_sentence(found: Mapping[str, Any]) -> str:
     words = f'trained on {found["trained"]} of {found["bags"]} bags'
     if found['not_used']:
         words += f', {found["not_used"]} of them of no use'
-    total = found['tried']
-    if total is None:
+    if (total := found['tried']) is None:
         return words
     return (
         f'{words}; tried on {total["drives"]} others: a mean error of {total["mean_m"]:.3g} m, '

@@ -16,7 +16,6 @@ from two_manifold_ros.manifold.learner import median_distance
 from two_manifold_ros.model.model import TpsrModel
 from two_manifold_ros.ticks.rest import spreads_along
 from two_manifold_ros.ticks.segments import cut_segments, Segment
-from two_manifold_ros.ticks.windows import find_training_ticks, lay_end_to_end, TrainingTicks
 from two_manifold_ros.tpsr.features import fourier_features, WithConstant
 from two_manifold_ros.tpsr.learner import LearnerSettings
 from two_manifold_ros.tpsr.parameters import RememberingBelief
@@ -28,19 +27,19 @@ from two_manifold_ros.training.held_out import (
     follow,
     joined,
     lost_error,
-    squared_distances,
     Validation,
 )
-from two_manifold_ros.training.spectral import anchors_of, check_count
-from two_manifold_ros.training.summary import check_horizons, head_fields, Learned
+from two_manifold_ros.training.spectral import novelty_anchors, training_windows
+from two_manifold_ros.training.summary import check_horizons, head_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.ticks.windows import TrainingTicks
     from two_manifold_ros.training.settings import TpsrSettings
-    from two_manifold_ros.typing import Bools, Floats
+    from two_manifold_ros.typing import Floats
 
 STATES, SPARE = 110, 30
 """
@@ -70,52 +69,36 @@ FOLDED = 8
 """Ticks that share one update of the SVD: as exact as one by one, in a third of the time."""
 
 
-def usual_numbers(settings: TpsrSettings) -> dict[str, Any]:
-    """Return states, bandwidth factor and ridge of the settings, or the usual ones."""
-    return {
-        'states': settings.states or STATES,
-        'bandwidth_factor': settings.bandwidth_factor or OBSERVATION_BANDWIDTH,
-        'ridge': settings.ridge or RIDGE,
-    }
-
-
 class RouteTpsr:
     """
     A TPSR of a route that learns stretch by stretch, and the positions of its ticks.
 
-    Windows of ``training`` and observations ``seen`` (T, d) give the bandwidths by their median
-    distances. Horizons are in ticks of ``period_s``.
+    ``training`` windows and observations ``seen`` (T, d) give the bandwidths by their median
+    distances. Horizons are in ticks of ``period_s``; ``chosen`` has the numbers of the learner.
     """
 
     def __init__(
         self, training: TrainingTicks, seen: Floats, settings: TpsrSettings, period_s: float
     ) -> None:
         width, channels = training.pasts.width, seen.shape[1]
-        chosen = usual_numbers(settings)
+        states, ridge = settings.states or STATES, settings.ridge or RIDGE
+        factor = settings.bandwidth_factor or OBSERVATION_BANDWIDTH
+        self.chosen = {'states': states, 'bandwidth_factor': factor, 'ridge': ridge}
         # And the constant: as many directions as are kept. With fewer the singular values of the
         # last states are those of noise, and on slot cars the filter is soon lost for good.
-        least = chosen['states'] + SPARE - 1
+        least = states + SPARE - 1
         if settings.features < least:
             msg = (
-                f'{settings.features} features are too few for the {chosen["states"]} states of a '
-                f'TPSR; ask for {least} features or more, or for fewer states'
+                f'{settings.features} features are too few for the {states} states of a TPSR; ask '
+                f'for {least} features or more, or for fewer states'
             )
             raise InputError(msg)
-        windows = fourier_features(
-            width * channels,
-            settings.features,
-            WINDOW_BANDWIDTH * median_distance(training.pasts),
-            settings.feature_seed,
-        )
-        self.observations = fourier_features(
-            channels,
-            OBSERVATION_FEATURES,
-            chosen['bandwidth_factor'] * median_observation_distance(seen),
-            settings.feature_seed + 1,
-        )
-        states = chosen['states']
+        bandwidth = WINDOW_BANDWIDTH * median_distance(training.pasts)
+        windows = fourier_features(width * channels, settings.features, bandwidth, 0)
+        bandwidth = factor * median_observation_distance(seen)
+        self.observations = fourier_features(channels, OBSERVATION_FEATURES, bandwidth, 1)
         learning = LearnerSettings(
-            states, states + SPARE, chosen['ridge'], memory=MEMORY_TICKS, fold_every=FOLDED
+            states, states + SPARE, ridge, memory=MEMORY_TICKS, fold_every=FOLDED
         )
         self.learner = WindowLearner(
             WithConstant(windows), self.observations, width, learning, MEMORY_TICKS
@@ -130,19 +113,15 @@ class RouteTpsr:
         self._seen = np.concatenate([self._seen, seen])
         self._track = np.concatenate([self._track, track])
         move = self.learner.learn(seen)
-        kept = self._still_needed()
-        self._numbers, self._seen = self._numbers[kept], self._seen[kept]
-        self._track = self._track[kept]
-        return move
-
-    def _still_needed(self) -> Bools:
-        """Return which ticks positions are read by, and the newest, which are followed."""
+        # Kept are ticks that positions are read by, and the newest, which are followed.
         remembered, numbers = self.learner.remembered.numbers, self._numbers
         stretch = np.cumsum(np.diff(numbers, prepend=numbers[:1]) != 1)
-        needed = np.isin(stretch, stretch[np.searchsorted(numbers, remembered)])
+        kept = np.isin(stretch, stretch[np.searchsorted(numbers, remembered)])
         # Of the newest stretch more may be remembered once two windows are whole.
-        needed[-max(FOLLOWED, 2 * self.learner.width) :] = True
-        return needed & (numbers >= (remembered[0] if len(remembered) else 0))
+        kept[-max(FOLLOWED, 2 * self.learner.width) :] = True
+        kept &= numbers >= (remembered[0] if len(remembered) else 0)
+        self._numbers, self._seen, self._track = numbers[kept], self._seen[kept], self._track[kept]
+        return move
 
     def _targets(self) -> Floats:
         """Return the targets (N, H + 1, 2) of the ticks since the oldest that is remembered."""
@@ -156,23 +135,22 @@ class RouteTpsr:
     def readout(self) -> SharpenedReadout:
         """Return the read-out by weights of the remembered ticks, not calibrated."""
         places = np.searchsorted(self._numbers, self.learner.remembered.numbers)
-        targets = self._targets()[places]
-        return SharpenedReadout(targets)
+        return SharpenedReadout(self._targets()[places])
 
     def belief(self) -> RememberingBelief:
         """Return a belief with the parameters of now."""
         tpsr, weights = self.learner.parameters()
-        features = self.learner.remembered.features
-        return RememberingBelief(tpsr, self.observations, weights, features)
+        return RememberingBelief(
+            tpsr, self.observations, weights, self.learner.remembered.features
+        )
 
     def validate(self, lost_m: float) -> Validation | str:
         """
         Calibrate with each tick's surroundings left out of its read-out.
 
         Two or three laps without a held-out block leave nothing to learn from. So everything is
-        learned from, but a position is read from what was remembered at least a window before or
-        after it. The newest `FOLLOWED` ticks count, with errors of ``lost_m`` at most in the
-        score.
+        learned from, but a position is read from what was remembered at least a window away. The
+        newest `FOLLOWED` ticks count, with errors of ``lost_m`` at most in the score.
         """
         width, remembered = self.learner.width, self.learner.remembered.numbers
         belief, readout, targets = self.belief(), self.readout(), self._targets()
@@ -194,7 +172,7 @@ class RouteTpsr:
 
             runs.append(follow(step, self._seen[block], targets[block], width))
         errors = joined(runs).errors
-        score_m = capped_mean(squared_distances(errors), lost_m)
+        score_m = capped_mean(errors[:, :-1], lost_m)
         if not np.isfinite(score_m):
             return 'no place of the route was met twice, apart from its own lap'
         judged = int(np.isfinite(errors[:, 0]).all(axis=1).sum())
@@ -259,10 +237,8 @@ def train_tpsr(
     """Learn a TPSR from recordings, and calibrate it."""
     dataset = driving_dataset(recordings, settings)
     progress('learning from everything', 0.0)
-    series, begins = lay_end_to_end(dataset.observations)
-    training = find_training_ticks(series, begins, dataset.window)
-    check_count(training)
-    novelty = anchors_of(dataset, training.pasts)
+    series, _, training = training_windows(dataset.observations, dataset.window)
+    novelty = novelty_anchors(training.pasts, dataset.still, spliced=True)
     observations = np.ascontiguousarray(series[:, training.ticks].T)
     route = RouteTpsr(training, observations, settings, dataset.period_s)
     for seen, track in zip(dataset.observations, dataset.tracks, strict=True):
@@ -272,14 +248,15 @@ def train_tpsr(
     belief, readout = route.belief(), route.readout()
     check_horizons(readout.targets, settings)
     validation = route.validate(lost_error(dataset.tracks))
-    chosen = {**usual_numbers(settings), 'states': belief.tpsr.states, 'neighbours': None}
+    chosen: dict[str, Any] = route.chosen | {'states': belief.tpsr.states}
     if not isinstance(validation, str):
-        row = {name: each for name, each in chosen.items() if name != 'neighbours'}
-        validation = replace(validation, table=({**row, 'score_m': validation.score_m},))
+        table = (chosen | {'score_m': validation.score_m},)
+        validation = replace(validation, table=table)
         readout = readout.calibrated(validation.calibration)
-    found = Learned(validation, chosen, belief.tpsr.states, len(training.ticks))
+    chosen |= {'neighbours': None}
+    found = validation, chosen, belief.tpsr.states, len(training.ticks)
     model = TpsrModel(
-        **head_fields(recordings, dataset, settings, drives, found),
+        **head_fields(recordings, dataset, settings, drives, *found),
         series=series,
         starts=training.pasts.starts,
         novelty=novelty,

@@ -57,24 +57,10 @@ def train_model(
     """
     Train a model of the method that the settings name.
 
-    Parameters
-    ----------
-    recordings
-        With positions, all of one track and one frame.
-    settings
-        What was chosen by the user.
-    progress
-        Called with the stage in words and the share done, 0 to 1.
-    drives
-        Reports of the positions, where they were inspected before; of `measure_drives`.
-    client
-        A ``distributed.Client``, whose workers follow parts of the drives for method ``route``.
-
-    Raises
-    ------
-    InputError
-        If the recordings cannot be trained on.
-
+    The ``recordings`` have positions, all of one track and one frame. ``progress`` gets the stage
+    in words and the share done, 0 to 1. ``drives`` are reports of `measure_drives`, where
+    positions were inspected before. A ``client`` of distributed has workers that follow parts of
+    the drives for method ``route``. Raises ``InputError`` if the recordings cannot be trained on.
     """
     return learn_model(recordings, settings, progress, drives, client)[0]
 
@@ -139,9 +125,8 @@ def with_time_scales(
         return _by_memory(recordings, settings)
     if not isinstance(settings, SpectralSettings):
         return _by_laps(recordings, settings)
-    if settings.rate_hz or settings.window:
-        return settings
-    return _by_trial(recordings, settings, progress)
+    free = not settings.rate_hz and not settings.window
+    return _by_trial(recordings, settings, progress) if free else settings
 
 
 def with_sharpness(
@@ -172,11 +157,7 @@ def _rate_for(memory_s: float, rate_hz: float) -> float:
 
 
 def _by_laps(recordings: Sequence[Recording], settings: TrainingSettings) -> TrainingSettings:
-    """
-    Take 80 ticks and two windows in a lap, as positions show it.
-
-    Fewer ticks blur bends. Half a lap is known from any other half, also on a figure of eight.
-    """
+    """Take 80 ticks and two windows in a lap, as half a lap is known from any other half."""
     laps_s = [laps.time_s for laps in map(laps_of, recordings) if laps is not None]
     if not laps_s:
         msg = 'no place of the route was met twice: drive more laps, at least three of one route'
@@ -201,9 +182,8 @@ def _by_memory(recordings: Sequence[Recording], settings: RouteSettings) -> Rout
     Take ten ticks in the memory of the observations, and five memories in a window.
 
     Observations that forget within `LEAST_TICKS` may hide the road under vibration: then the
-    memory is taken from `memory_between_laps`. Because the vibration of neighbouring ticks
-    differs, the sharpness of a second is set too if everything is left open; `choose_by_parts`
-    tries it.
+    memory is that of `memory_between_laps`, and if all is left open a sharpness is set too, which
+    `choose_by_parts` tries, as the vibration of neighbouring ticks differs.
     """
     usual = build_dataset(recordings, settings)
     memory_s = memory_of(usual.observations, usual.period_s)
@@ -247,11 +227,9 @@ def _by_trial(
     Try windows of the spectral filter from the longest to the usual one.
 
     It ends when errors on the quarters of the drives, held out in turn, stop to fall. A shorter
-    one is taken if they are much less than with the longer one: long ones show other routes and
-    wrong beliefs more surely. Then fewer ticks are taken if that is not clearly worse.
+    one is taken if it errs a quarter less on their median: long ones show other routes and wrong
+    beliefs more surely. Then fewer ticks are taken if that is not clearly worse.
     """
-    # A shorter window has to err a quarter less on the median of the quarters, which no single
-    # quarter decides.
     shorter = 4.0 / 3.0
     usual = build_dataset(recordings, settings)
     usual_s = usual.window / usual.rate_hz
@@ -288,7 +266,6 @@ def _by_trial(
 
 def slower_rate(wanted_hz: float, present_hz: float) -> float:
     """Return the rate that is wanted if it is clearly slower than the present one, else this."""
-    # A little slower changes nothing but that ticks are no whole samples any more.
     return wanted_hz if 1.5 * wanted_hz < present_hz else present_hz
 
 
@@ -336,11 +313,7 @@ def errors_in_turn(recordings: Sequence[Recording], settings: SpectralSettings) 
 
 
 def paper_settings(settings: PaperSettings, recordings: Sequence[Recording]) -> SpectralSettings:
-    """
-    Return the settings as a record of method ``spectral``, with the window of the paper.
-
-    It has 150 ticks if the recordings are long enough for a training with validation.
-    """
+    """Return settings of method ``spectral``, with windows of 150 ticks for long recordings."""
     if settings.window is not None:
         return settings.spectral()
     # The training reports defects of the recordings.
