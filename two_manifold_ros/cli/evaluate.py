@@ -11,7 +11,6 @@ from two_manifold_ros.cli import options
 from two_manifold_ros.cli.verdict import of_curve, of_evaluation, of_routes, trained_on
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.evaluation.evaluate import (
-    ELSEWHERE,
     evaluate,
     Evaluation,
     recordings_by_route,
@@ -148,14 +147,14 @@ def _sentences(evaluation: Evaluation, model: ModelHead, route: str) -> Iterator
     """Yield what was withheld, how well names were known if they could be wrong, what was lost."""
     if evaluation.published and evaluation.withheld:
         yield evaluation.describe_withheld()
-    if evaluation.naming is not None and evaluation.naming.ticks:
+    if evaluation.naming is not None:
         lines = bool(model.route_names)
         named = [f'the route {route}'] * bool(route) + ['a line that passes there'] * lines
         if named:
             right, wrong = evaluation.naming.right, evaluation.naming.wrong_published
             of_another = (
                 'none of them are published'
-                if math.isnan(wrong)
+                if wrong is None
                 else f'{100.0 * wrong:.1f} % of the positions that are published then are of '
                 'another one'
             )
@@ -164,13 +163,9 @@ def _sentences(evaluation: Evaluation, model: ModelHead, route: str) -> Iterator
                 f'{subject} named at {100.0 * right:.1f} % of the ticks after one and a half '
                 f'windows; {of_another}'
             )
-    counters = evaluation.to_json()['samples']
-    count, elsewhere = counters.get(UNUSABLE, 0), counters.get(ELSEWHERE, 0)
-    if count:
-        those = 'all' if elsewhere == count else str(elsewhere)
-        because = f', {those} of them because they are of another route' if elsewhere else ''
+    if count := evaluation.to_json()['samples'].get(UNUSABLE, 0):
         yield (
-            f'{count} estimates had no usable position at one horizon or more{because}: '
+            f'{count} estimates had no usable position on the route at one horizon or more: '
             'the mean position stands for it there'
         )
 
