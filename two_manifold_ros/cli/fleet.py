@@ -10,7 +10,7 @@ routes into one.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 import math
 from pathlib import Path
@@ -55,9 +55,6 @@ MERGE_HELP = (
     'nodes, which hold the drives that each robot learned from, and from bags. A robot may have '
     'seen a part of the route. Models of `train` hold no drives and cannot be merged.'
 )
-
-WEAKEST = 5
-"""Places that are listed: enough to see where to look, few enough to read."""
 
 
 @contextmanager
@@ -190,7 +187,7 @@ def try_on_others(
         )
     warn(*filter(None, (each.trouble for each in scores)))
     good = [each for each in scores if each.ticks]
-    total = total_of(good).to_json() if good else None
+    total = asdict(total_of(good)) if good else None
     return {
         'bags': len(paths),
         'trained': len(choice.trained),
@@ -220,13 +217,13 @@ def run_fleet(args: Namespace) -> int:
             position_lag=args.position_lag or '',
             sensors=args.trained_sensors,
         )
-    fleets = fleets_of(model, scores)
+    fleets = fleets_of(scores)
     troubles = [each.trouble for each in scores if each.trouble]
     warn(*troubles)
     totals = {name: each.total for name, each in fleets.items()}
     content = {
         'model': args.model,
-        'routes': {name: each.to_json(WEAKEST) for name, each in fleets.items()},
+        'routes': {name: each.to_json() for name, each in fleets.items()},
         'drives': [_plain(each) for each in scores],
     }
     shown = [each for name, fleet in fleets.items() for each in _fleet(fleet, name)]
@@ -239,13 +236,13 @@ def _plain(score: DriveScore) -> dict[str, Any]:
     """Return the score of a drive as JSON values, without its places."""
     names = ('path', 'trouble', 'vehicle', 'route', 'ticks', 'published')
     return {name: getattr(score, name) for name in names} | {
-        'day': score.day if score.ticks else None,
+        'day': score.day or None,
         'mean_m': score.mean_m if score.ticks else None,
     }
 
 
 def _fleet(fleet: Fleet, route: str) -> Iterator[str | Table]:
-    """Yield tables of the scores by vehicle and by day, and the weakest places."""
+    """Yield tables of the scores by vehicle and by day."""
     named = f'route {route}, ' if route else ''
     for what in ('vehicle', 'day'):
         totals = fleet.by(what)
@@ -258,21 +255,6 @@ def _fleet(fleet: Fleet, route: str) -> Iterator[str | Table]:
         ]  # fmt: skip
         title = f'{named}mean position error by {what}, at all ticks after the first window'
         yield Table(title, header, rows)
-        for name, total in totals.items():
-            if what == 'vehicle' and total.grows_m is not None:
-                first, last = map(options.metres, total.grows_m)
-                yield (
-                    f'{name} drifts: its error grows from drive to drive, from a mean of '
-                    f'{first.strip()} m over the first third to {last.strip()} m over the last; '
-                    'look at the mounting of its IMU, or train on newer drives'
-                )
-    places = [
-        # None is minus zero.
-        [', '.join(f'{round(each[axis], 1) + 0.0:.1f}' for axis in 'xy'),
-         options.metres(each['mean_m']), options.percent(each['published_share'])]
-        for each in fleet.weakest(WEAKEST)
-    ]  # fmt: skip
-    yield Table('places of the largest errors', ['x, y in m', 'mean, m', 'published'], places)
 
 
 def _cells(total: Total) -> list[str]:
