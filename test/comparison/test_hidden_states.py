@@ -30,7 +30,6 @@ from two_manifold_ros.comparison.linear_system import (
     innovation_form,
     InnovationForm,
     kalman_filter,
-    needed_windows,
     SLOWEST,
     stabilised,
 )
@@ -322,7 +321,7 @@ def test_as_written_out(order, weighting):
 
 
 def test_just_long_enough_and_too_short():
-    enough = needed_windows(2, 5) + 9
+    enough = 13 + 9
     decompose_hankel([simulate(enough)], 5)
     with pytest.raises(InputError, match=r'needs 13 windows of 10 ticks .* has 12; record longer'):
         decompose_hankel([simulate(enough - 1)], 5)
@@ -366,8 +365,6 @@ def test_what_was_asked_for_is_taken_and_the_rest_chosen(monkeypatch):
     [
         # As many states as block rows can distinguish, at most.
         ({'states': 20, 'block_rows': 3}, circle(0, 400), 5, 12, 3),
-        # As many block rows as there are windows for.
-        ({'states': 5}, wander(0, 100), 16, 5, 8),
         # Too short once blocks are held out: the first candidate, of the whole.
         ({'block_rows': 12}, wander(0, 130), 12, 20, 12),
     ],

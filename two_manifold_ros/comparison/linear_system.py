@@ -9,6 +9,7 @@ P. Van Overschee, B. De Moor: Subspace Identification for Linear Systems, Kluwer
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 import itertools
 from typing import Any, TYPE_CHECKING
 
@@ -27,7 +28,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import fit_ridge
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Floats
@@ -98,30 +99,21 @@ def innovation_form(transition: Floats, output: Floats, noise: Floats) -> Innova
     return InnovationForm(transition, output, gain)
 
 
-def count_windows(segments: Sequence[Floats], block_rows: int) -> int:
-    """Return how many pasts followed by futures, ``block_rows`` ticks each, there are."""
-    return sum(max(0, len(segment) - 2 * block_rows + 1) for segment in segments)
-
-
-def needed_windows(outputs: int, block_rows: int) -> int:
-    """Return how many windows a regression on the past and one more tick needs."""
-    return (block_rows + 1) * outputs + 1
-
-
 def decompose_hankel(segments: Sequence[Floats], block_rows: int) -> Floats:
     """
     Return L of the LQ decomposition of a block Hankel matrix, pasts above futures: (2 i d, 2 i d).
 
     It is of outputs (T, d) without a gap, in windows of i ``block_rows`` before and after. An
-    ``InputError`` says that there are fewer than ``needed_windows``.
+    ``InputError`` says that there are fewer than a regression on the past and one more tick needs.
     """
     outputs = segments[0].shape[1]
-    windows = count_windows(segments, block_rows)
-    if windows < needed_windows(outputs, block_rows):
+    windows = sum(max(0, len(segment) - 2 * block_rows + 1) for segment in segments)
+    needed = (block_rows + 1) * outputs + 1
+    if windows < needed:
         msg = (
-            f'N4SID with {block_rows} block rows of {outputs} channels needs '
-            f'{needed_windows(outputs, block_rows)} windows of {2 * block_rows} ticks without a '
-            f'gap, but the recording has {windows}; record longer or shorten --window'
+            f'N4SID with {block_rows} block rows of {outputs} channels needs {needed} windows of '
+            f'{2 * block_rows} ticks without a gap, but the recording has {windows}; record '
+            'longer or shorten --window'
         )
         raise InputError(msg)
     width = 2 * block_rows * outputs
@@ -172,25 +164,42 @@ def identify(
     return innovation_form(transition, output, residuals @ residuals.T)
 
 
-class Subspaces:
-    """Filters of candidates fitted to one training part; what they share is kept."""
+def kalman_filter(
+    train: TrainSplit, states: int | None = None, block_rows: int | None = None
+) -> Fitted:
+    """Fit the Kalman filter of stochastic N4SID; what is ``None`` is chosen on held-out blocks."""
+    window, outputs = train.dataset.window, train.dataset.observations[0].shape[1]
+    # The first of each is the paper's.
+    shares = [max(2, round(share * window)) for share in (1.0, 0.5, 0.75, 1.5, 2.0)]
+    possible = [rows for rows in shares if rows * outputs <= MOST_ROWS]
+    candidates: list[dict[str, Any]] = [
+        {'states': most, 'block_rows': rows, 'weighting': weighting}
+        for rows, weighting, most in itertools.product(
+            [block_rows] if block_rows else possible or [window],
+            ('unweighted', 'principal'),
+            [states] if states else [20, 40, 80, 160],
+        )
+    ]
+    return fit_best(candidates, train, _prepare)
 
-    def __init__(self, train: TrainSplit) -> None:
-        self._train = train
-        self._factors: dict[int, Floats] = {}
-        self._directions: dict[tuple[int, str], tuple[Floats, Floats]] = {}
 
-    def fit(self, states: int, block_rows: int, weighting: str) -> Fitted:
-        """Identify a system of at most so many states and regress the positions on them."""
-        dataset = self._train.dataset
-        if block_rows not in self._factors:
-            self._factors[block_rows] = decompose_hankel(dataset.observations, block_rows)
-        factor, key = self._factors[block_rows], (block_rows, weighting)
-        if key not in self._directions:
-            self._directions[key] = find_directions(factor, weighting)
-        outputs = dataset.observations[0].shape[1]
-        system = identify(factor, outputs, self._directions[key], states)
-        coefficients = fit_readout(system, self._train)
+def _prepare(train: TrainSplit) -> Callable[..., Fitted]:
+    """Return a function that fits settings to a training part; what they share is kept."""
+    dataset = train.dataset
+    outputs = dataset.observations[0].shape[1]
+
+    @cache
+    def decomposed(block_rows: int) -> Floats:
+        return decompose_hankel(dataset.observations, block_rows)
+
+    @cache
+    def directions(block_rows: int, weighting: str) -> tuple[Floats, Floats]:
+        return find_directions(decomposed(block_rows), weighting)
+
+    def fit(states: int, block_rows: int, weighting: str) -> Fitted:
+        factor, found = decomposed(block_rows), directions(block_rows, weighting)
+        system = identify(factor, outputs, found, states)
+        coefficients = fit_readout(system, train)
         horizons, _, width = coefficients.shape
 
         def predict(segment: Segment) -> Predictions:
@@ -201,30 +210,7 @@ class Subspaces:
 
         return Fitted(predict, {'states': len(system.transition)})
 
-
-def kalman_filter(
-    train: TrainSplit, states: int | None = None, block_rows: int | None = None
-) -> Fitted:
-    """Fit the Kalman filter of stochastic N4SID; what is ``None`` is chosen on held-out blocks."""
-    observations, window = train.dataset.observations, train.dataset.window
-    outputs = observations[0].shape[1]
-    # The first of each is the paper's.
-    possible = [
-        rows
-        for rows in (max(2, round(share * window)) for share in (1.0, 0.5, 0.75, 1.5, 2.0))
-        if rows * outputs <= MOST_ROWS
-        and count_windows(observations, rows) >= needed_windows(outputs, rows)
-    ]
-    candidates: list[dict[str, Any]] = [
-        {'states': most, 'block_rows': rows, 'weighting': weighting}
-        for rows, weighting, most in itertools.product(
-            # Where not one will do, the first says why.
-            [block_rows] if block_rows else possible or [window],
-            ('unweighted', 'principal'),
-            [states] if states else [20, 40, 80, 160],
-        )
-    ]
-    return fit_best(candidates, train, lambda part: Subspaces(part).fit)
+    return fit
 
 
 def fit_readout(system: InnovationForm, train: TrainSplit) -> Floats:

@@ -16,12 +16,12 @@ from two_manifold_ros.laps.timing import Lap, LapTimer
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from two_manifold_ros.model.circuit import Circuit
     from two_manifold_ros.model.model import ModelHead
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Floats
+    from two_manifold_ros.recordings.recording import PositionStream, Recording
+    from two_manifold_ros.typing import Floats, Ints
 
 STANDS = 0.1
 """Share of the usual speed below which positions show no direction of travel."""
@@ -102,18 +102,20 @@ def time_laps(
     for estimate, _ in estimates_along(live, recording, progress):
         stamps.append(estimate.stamp_ns)
         timer.push(estimate)
-    return LapTimes(timer.circuit, tuple(timer.laps), laps_by_positions(timer, recording, stamps))
+    found = laps_by_positions(
+        timer.circuit, timer.sectors, recording.positions, np.array(stamps, dtype=np.int64)
+    )
+    return LapTimes(timer.circuit, tuple(timer.laps), found)
 
 
 def laps_by_positions(
-    timer: LapTimer, recording: Recording, ticks: Sequence[int]
+    circuit: Circuit, sectors: tuple[float, ...], stream: PositionStream | None, stamps: Ints
 ) -> tuple[Lap, ...]:
-    """Return the laps that positions show at stamps of ticks, by the lines of a timer."""
-    if recording.positions is None or len(ticks) < 2:
+    """Return the laps that positions show at (T,) stamps of ticks."""
+    if stream is None or len(stamps) < 2:
         return ()
-    circuit, stamps = timer.circuit, np.array(ticks, dtype=np.int64)
-    reference = LapTimer(circuit, timer.sectors)
-    positions = positions_at(recording.positions, stamps)
+    reference = LapTimer(circuit, sectors)
+    positions = positions_at(stream, stamps)
     seconds = (stamps - stamps[0]) * 1e-9
     # A clock that was set has no speed.
     with np.errstate(divide='ignore', invalid='ignore'):
