@@ -11,7 +11,6 @@ import time
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
-from two_manifold_ros.sources import fetched
 
 
 def write_fleet(folder: Path, seeds: Sequence[int]) -> list[str]:
@@ -22,14 +21,6 @@ def write_fleet(folder: Path, seeds: Sequence[int]) -> list[str]:
         write_run(simulate(SlotCarSettings(seed=seed, rate_hz=10.0), laps=3), path)
     (folder / 'bad.mcap').write_bytes(b'no bag')
     return [*map(str, paths), str(folder / 'bad.mcap')]
-
-
-def copied_to_own_folder(address: str) -> bool:
-    """Return whether a bag is copied into the folder that goes with the worker."""
-    from distributed import get_worker  # noqa: PLC0415 - an extra
-
-    with fetched(address) as place:
-        return Path(get_worker().local_directory) in place.parents
 
 
 def squared(number: int) -> int:

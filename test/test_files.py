@@ -197,13 +197,7 @@ SURVEY = {
         'text',
         SURVEY | {'more': 1},
         {name: SURVEY[name] for name in SURVEY if name != 'cells'},
-        *[SURVEY | {name: value} for name in SURVEY for value in (None, {}, [1], True, math.nan)],
-        *[SURVEY | {'lasts_s': value} for value in (-1.0, math.inf, '1')],
-        *[SURVEY | {'level': value} for value in (0.5, 10**9, 2**64)],
-        *[
-            SURVEY | {'cells': [cell]}
-            for cell in ([1, 2], ['a', 'b', 'c'], [10**30, 1, 1], [1, 1, 9], [0.5, 1, 1], 3)
-        ],
+        *[SURVEY | {'cells': cells} for cells in (None, 3, [[1, 2]], [['a', 'b', 'c']])],
     ],
 )
 def test_a_line_that_is_no_survey_is_forgotten(line, tmp_path, monkeypatch):

@@ -141,7 +141,7 @@ def test_what_cannot_work_is_refused_in_a_sentence(monkeypatch):
             pass
     with client_of(workers=1) as own:
         own.cluster.scale(0)
-        with pytest.raises(InputError, match='no worker is left'):
+        with pytest.raises(InputError, match='lost again and again'):
             spread(squared, [1], own)
 
 

@@ -23,7 +23,6 @@ import os
 from pathlib import Path
 import pickle
 import pwd
-import re
 import shutil
 import stat
 import sys
@@ -58,11 +57,7 @@ Function = TypeVar('Function', bound='Callable[..., Any]')
 FASTMATH = frozenset({'nsz', 'arcp', 'contract', 'afn', 'reassoc'})
 
 GENERATIONS = 8
-"""
-Folders of compiled code to keep, the last used ones, of 4 MB each.
-
-A robot needs two, an upgrade and the way back; a developer one for each checkout.
-"""
+"""Folders of compiled code to keep, the last used ones, of 4 MB each: one for each checkout."""
 
 
 def cache_folder() -> Path | None:
@@ -116,11 +111,10 @@ def open_folder(folder: Path) -> None:
 
 def _is_private_group(number: int) -> bool:
     """Return whether a group has one member, this user, as Debian makes one for each user."""
-    try:
+    with suppress(KeyError):
         group, user = grp.getgrgid(number), pwd.getpwuid(os.geteuid())
-    except KeyError:
-        return False
-    return group.gr_name == user.pw_name and not set(group.gr_mem) - {user.pw_name}
+        return group.gr_name == user.pw_name and not set(group.gr_mem) - {user.pw_name}
+    return False
 
 
 class Store:
@@ -144,10 +138,9 @@ class Store:
         # A folder that cannot be written to is read.
         with suppress(OSError):
             os.utime(folder)
-            ours = [each for each in folder.parent.iterdir() if _DIGEST.fullmatch(each.name)]
-            ours.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-            for other in ours[GENERATIONS:]:
-                shutil.rmtree(other, ignore_errors=True)
+            ages = {each.stat().st_mtime: each for each in folder.parent.glob(24 * '[0-9a-f]')}
+            for age in sorted(ages)[:-GENERATIONS]:
+                shutil.rmtree(ages[age], ignore_errors=True)
 
     def give_up(self, error: OSError, place: Path) -> None:
         """Keep nothing from now on, for what the system says."""
@@ -167,8 +160,6 @@ class Store:
             )
 
 
-_DIGEST = re.compile('[0-9a-f]{24}')
-
 STORE = Store()
 
 
@@ -176,9 +167,9 @@ class _Kept(caching.FunctionCache):
     """
     Numba's cache of one function, in our folder.
 
-    Numba's own raises on a full disk or a file that a power cut has cut off, gives the code of
-    another signature if two processes wrote an index at once, and links callers with other code
-    when it has compiled than when it has read, which changes their last bits.
+    Numba's own raises on a full disk or a file that was cut off, gives the code of another
+    signature if two processes wrote an index at once, and links callers with other code when it
+    has compiled than when it has read, which changes their last bits.
     """
 
     def __init__(self, function: Callable[..., Any], *, allocates: bool) -> None:
@@ -193,8 +184,8 @@ class _Kept(caching.FunctionCache):
                 key = self._index_key(signature, context.codegen())
                 checksum, payload = self._cache_file.load(key) or ('', b'')
                 if checksum == _seal(key, payload):
-                    # Numba's loads all that a compilation needs: a third of a second and 27 MB.
-                    # What counts references is compiled for what allocates alone: 20 MB.
+                    # Numba's loads all that a compilation needs, 27 MB; what counts references is
+                    # compiled for what allocates alone, 20 MB.
                     if self._allocates:
                         rtsys.initialize(context)
                     parts = _Unpickler(io.BytesIO(payload)).load()
@@ -203,8 +194,7 @@ class _Kept(caching.FunctionCache):
         except Exception:  # noqa: BLE001
             with suppress(OSError):
                 self.flush()
-        # The compiler makes millions of small objects, among which garbage is looked for after
-        # each 700: a ninth of the time.
+        # The compiler makes millions of objects: a ninth of the time garbage is looked for.
         gc.set_threshold(max(gc.get_threshold()[0], 10_000))
         return None
 
@@ -238,10 +228,9 @@ class _Unpickler(pickle.Unpickler):
 
 def _environment(module: str, constants: list[object], name: str) -> Any:  # noqa: ANN401 - numba's
     """
-    Return what a compiled function finds its constants in, as numba does.
+    Return what a compiled function finds its constants in, as numba does without its modules.
 
-    Numba imports the module of each function that was compiled into this one, for globals that
-    only interpreted code reads: its array functions import SciPy, 25 MB.
+    It imports them for globals that only interpreted code reads: array functions SciPy, 25 MB.
     """
     found = lookup_environment(name)
     if found is None:
@@ -263,16 +252,14 @@ def _kind(**options: Any) -> Callable[[Function], Function]:  # noqa: ANN401 - n
 
     Without what counts references (``_nrt``) a compilation takes a tenth less.
     """
-    usual: dict[str, Any] = {'fastmath': set(FASTMATH), 'no_cfunc_wrapper': True}
-    options = usual | options
+    options = {'fastmath': set(FASTMATH), 'no_cfunc_wrapper': True, **options}
 
     def compiling(function: Function) -> Function:
         fast: Any = numba.njit(**options)(function)
         # With NUMBA_DISABLE_JIT, for debuggers, it is the function itself.
         if fast is not function:
             # What its enable_caching() sets.
-            allocates = options.get('_nrt', True)
-            fast._cache = _Kept(function, allocates=allocates)  # noqa: SLF001
+            fast._cache = _Kept(function, allocates=options.get('_nrt', True))  # noqa: SLF001
         result: Function = fast
         return result
 
@@ -289,18 +276,13 @@ unlocked = _kind(_nrt=False, nogil=True)
 """For a function that several threads of Python run at once."""
 
 subroutine = _kind(_nrt=False, forceinline=True, no_cpython_wrapper=True)
-"""
-For a function that compiled ones call, and Python cannot.
-
-What turns the arguments of Python into arrays takes half of the time that a compilation takes.
-"""
+"""For a function that compiled ones call, and Python cannot: it compiles in half the time."""
 
 shared = _kind(_nrt=False, forceinline=True)
 """
 For a function that Python calls and compiled ones do, in which it is inlined as subroutines are.
 
-A function of its own among the code of its caller would give way to one of the same name that
-happens to be loaded already, with other last bits.
+Else it would give way to a function of the same name that is loaded already, with other last bits.
 """
 
 exact = _kind(_nrt=False, forceinline=True, fastmath=False)

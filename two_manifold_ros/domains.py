@@ -24,13 +24,22 @@ def free_domains(count: int) -> list[int]:
     machine, whether it has participants at the moment or not. An ``InputError`` says that there
     are too few.
     """
-    drawn = random.SystemRandom().sample(range(1, HIGHEST + 1), HIGHEST)
     found: list[int] = []
-    for domain in drawn:
+    for domain in random.SystemRandom().sample(range(1, HIGHEST + 1), HIGHEST):
         if len(found) == count:
             break
-        if is_free(domain) and _claim(domain):
-            found.append(domain)
+        # A name that Linux gives to one process at a time, and takes back when that ends.
+        claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                # The port of the first participant (RTPS 9.6.1.1).
+                probe.bind(('', 7400 + 250 * domain + 10))
+                claim.bind(f'\0two_manifold_ros in ROS domain {domain}')
+            except OSError:
+                claim.close()
+                continue
+        _claims.append(claim)
+        found.append(domain)
     if len(found) < count:
         msg = (
             f'only {len(found)} of {count} ROS domains are free on this machine: end the programs '
@@ -44,25 +53,3 @@ def isolate() -> None:
     """Keep the topics of this process to this machine and off the domains of others."""
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     os.environ['ROS_DOMAIN_ID'] = str(free_domains(1)[0])
-
-
-def is_free(domain: int) -> bool:
-    """Return whether the port of the first participant of a domain is free (RTPS 9.6.1.1)."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.bind(('', 7400 + 250 * domain + 10))
-        except OSError:
-            return False
-    return True
-
-
-def _claim(domain: int) -> bool:
-    """Take a name that Linux gives to one process at a time, and back when that ends."""
-    claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    try:
-        claim.bind(f'\0two_manifold_ros in ROS domain {domain}')
-    except OSError:
-        claim.close()
-        return False
-    _claims.append(claim)
-    return True

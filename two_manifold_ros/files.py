@@ -41,13 +41,10 @@ def replace_file(
     Write a file to a temporary one beside its path and rename it.
 
     After the return it survives a power cut, if the file system can write the names in a folder
-    to the disk; whatever goes wrong before leaves the old file in place. Where the path is a
-    symbolic link, the file that it leads to is written, and the link stays; a device or a pipe is
-    written to as it is.
-
-    ``write`` gets the temporary file, and ``what`` is a noun for the content. The file gets the
-    permissions ``mode``, or those of the old file, or the usual ones. ``InputError`` says that it
-    cannot be written.
+    to the disk; whatever goes wrong before leaves the old file in place. A link stays one, and a
+    device or a pipe is written to as it is. ``write`` gets the temporary file, and ``what``
+    is a noun for the content. The file gets the permissions ``mode``, or those of the old file, or
+    the usual ones. ``InputError`` says that it cannot be written.
     """
     temporary: Path | None = None
     try:
@@ -149,20 +146,27 @@ def parse_json(text: str, *, unknown: bool = False) -> Any:  # noqa: ANN401 - an
     numbers that are not finite or fit no array, tables that name something twice, or more than
     ``DEEPEST`` of them within each other.
     """
+
+    def real(digits: str) -> float:
+        number = float(digits)
+        if not math.isfinite(number) and not (unknown and digits == 'NaN'):
+            refuse(f'it holds {digits[:LONGEST]}, which is no finite number')
+        return number
+
+    def table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) != len(pairs):
+            refuse('it names something twice')
+        return dict(pairs)
+
     try:
         value = json.loads(
-            text,
-            object_pairs_hook=_parse_table,
-            parse_int=_parse_whole,
-            parse_float=_parse_real,
-            parse_constant=_parse_unknown if unknown else _parse_real,
+            text, object_pairs_hook=table, parse_int=_whole, parse_float=real, parse_constant=real
         )
     except UnfitError:
         raise
-    except RecursionError:
-        refuse(_TOO_DEEP)
-    except ValueError:
-        refuse('it is no JSON')
+    except (RecursionError, ValueError) as error:
+        deep = isinstance(error, RecursionError)
+        refuse('it is nested too deeply' if deep else 'it is no JSON')
     _check_depth(value)
     return value
 
@@ -179,10 +183,7 @@ def numbers_in(content: object, name: str, count: int) -> list[float]:
     return list(map(float, values))
 
 
-_TOO_DEEP = 'it is nested too deeply'
-
-
-def _parse_whole(digits: str) -> int:
+def _whole(digits: str) -> int:
     # Longer ones take long to parse.
     number = int(digits) if len(digits) < LONGEST else 2**63
     if not -(2**63) <= number < 2**63:
@@ -190,28 +191,9 @@ def _parse_whole(digits: str) -> int:
     return number
 
 
-def _parse_real(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        refuse(f'it holds {digits[:LONGEST]}, which is no finite number')
-    return number
-
-
-def _parse_unknown(word: str) -> float:
-    return math.nan if word == 'NaN' else _parse_real(word)
-
-
-def _parse_table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    table = dict(pairs)
-    if len(table) != len(pairs):
-        refuse('it names something twice')
-    return table
-
-
-def _check_depth(value: object, deepest: int = DEEPEST) -> None:
-    """Refuse nesting deeper than that."""
-    if not deepest:
-        refuse(_TOO_DEEP)
-    if isinstance(value, (dict, list)):
-        for part in value.values() if isinstance(value, dict) else value:
-            _check_depth(part, deepest - 1)
+def _check_depth(part: object, left: int = DEEPEST) -> None:
+    if not left:
+        refuse('it is nested too deeply')
+    if isinstance(part, (dict, list)):
+        for each in part.values() if isinstance(part, dict) else part:
+            _check_depth(each, left - 1)

@@ -68,10 +68,9 @@ def spread(
     # it is lost.
     shared = client.submit(_same, function, pure=False)
     for future in _as_they_end([shared], client):
-        if future.status == 'finished':
-            # Or all that needs it would be done where it is. Without a worker that is said below.
-            with suppress(ValueError):
-                client.replicate(future)
+        # Or all that needs it would be done where it is. Without a worker that is said below.
+        with suppress(ValueError):
+            client.replicate(future)
     # By default equal calls are one: results of an earlier run would be taken for this one's.
     futures = client.map(_tried, [shared] * len(items), items, pure=False)
     numbers = {future.key: number for number, future in enumerate(futures)}
@@ -83,11 +82,7 @@ def spread(
                 keep(items[number], found)
             done(len(results_of) / len(items))
     except KilledWorker:
-        msg = (
-            'the workers were lost again and again while they did the same part of the work: look '
-            'at their logs; most often they had too little memory, then take fewer of them'
-        )
-        raise LostWorkersError(msg) from None
+        raise LostWorkersError(_LOST) from None
     finally:
         client.cancel(futures)
     known: list[Result] = []
@@ -97,6 +92,12 @@ def spread(
             raise found
         known.append(found)
     return known
+
+
+_LOST = (
+    'the workers were lost again and again, and none is left for the same work: look at their '
+    'logs; most often they had too little memory, then take fewer of them'
+)
 
 
 class LostWorkersError(InputError):
@@ -116,11 +117,7 @@ def _as_they_end(futures: Sequence[Any], client: Any) -> Iterator[Any]:  # noqa:
             # Dask starts none again that dies before it has said that it runs.
             if client.nthreads():
                 continue
-            msg = (
-                'no worker is left, and none came back: look at their logs; most often they had '
-                'too little memory, then take fewer of them'
-            )
-            raise LostWorkersError(msg) from None
+            raise LostWorkersError(_LOST) from None
         yield from ended
 
 
@@ -128,35 +125,35 @@ def _same(value: Value) -> Value:
     return value
 
 
+_FORMAT = 'two_manifold bags 1'
+
+
 class ItemJournal:
     """
     Results of items in a file, a line for each as it comes, so that a run that ended goes on.
 
     A line that was cut off by the end of a run is forgotten, and so is all that another version of
-    this package wrote. Without a path nothing is kept.
+    this package wrote.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path) -> None:
         self.path, self._kept = path, dict[str, Any]()
-        if path is None:
-            return
-        head, text, found = {'format': _FORMAT, 'version': __version__}, '', None
+        head, text = json.dumps({'format': _FORMAT, 'version': __version__}), ''
         with checked(path, 'journal of bags', 'move it, or name another model'):
             with suppress(FileNotFoundError):
                 text = read_text(path, MOST_KEPT)
-            if text:
-                found = parse_json(text.partition('\n')[0])
-                if not isinstance(found, dict) or found.get('format') != _FORMAT:
-                    refuse('it is something else')
-        if found != head:
-            replace_text(path, [json.dumps(head), '\n'], 'journal')
+            first, *lines = text.split('\n')
+            if text and _FORMAT not in first:
+                refuse('it is something else')
+        if first != head:
+            replace_text(path, [head, '\n'], 'journal')
             return
-        for line in text.splitlines()[1:]:
+        for line in lines:
             with suppress(ValueError, TypeError):
                 item, result = parse_json(line)
                 self._kept[item] = result
         # A line that was cut off would swallow the next one.
-        if not text.endswith('\n'):
+        if lines[-1:] != ['']:
             self._append('\n')
 
     def __len__(self) -> int:
@@ -173,17 +170,12 @@ class ItemJournal:
         self._append(json.dumps((item, result), allow_nan=False) + '\n')
 
     def _append(self, text: str) -> None:
-        if self.path is None:
-            return
         try:
             with self.path.open('a', encoding='utf-8') as file:
                 file.write(text)
         except OSError as error:
             msg = f'{self.path} cannot be written ({error.strerror}): free its disk, or its folder'
             raise InputError(msg) from error
-
-
-_FORMAT = 'two_manifold bags 1'
 
 
 def _tried(function: Callable[[Item], Result], item: Item) -> Result | InputError:
@@ -221,7 +213,7 @@ def client_of(
         raise InputError(msg)
     try:
         import dask  # noqa: PLC0415 - an extra
-        import distributed  # noqa: PLC0415 - an extra
+        import distributed  # noqa: F401, PLC0415 - an extra
 
         if count is not None:
             # For the keys with which workers on this machine are talked to.
@@ -242,25 +234,30 @@ def client_of(
         'distributed.admin.large-graph-warning-threshold': '1 TB',
     }
     with dask.config.set(settings):
-        if count is not None:
-            with _started(count) as client:
-                yield _checked(client, say)
-            return
-        say(f'waiting up to {START_S:g} s for a scheduler with a worker at {where}')
-        try:
-            until_s = monotonic() + START_S
-            client = distributed.Client(
-                None if file else where, scheduler_file=file, timeout=START_S
-            )
-            client.wait_for_workers(1, timeout=max(until_s - monotonic(), 1.0))
-        except (OSError, distributed.TimeoutError, ValueError) as error:
-            msg = (
-                f'no Dask scheduler with a worker answers at {where}: start '
-                "'dask scheduler' and 'dask worker ADDRESS', and compare the address"
-            )
-            raise InputError(msg) from error
-        with client:
-            yield _checked(client, say)
+        if count is None:
+            say(f'waiting up to {START_S:g} s for a scheduler with a worker at {where}')
+        with _connected(where, file) if count is None else _started(count) as client:
+            _check_versions(client)
+            if client.dashboard_link:
+                say(f'the work can be watched at {client.dashboard_link}')
+            yield client
+
+
+def _connected(where: str, file: str | None) -> Any:  # noqa: ANN401 - of an extra
+    """Return a client of a scheduler that runs, with a worker at least."""
+    import distributed  # noqa: PLC0415 - an extra
+
+    until_s = monotonic() + START_S
+    try:
+        client = distributed.Client(None if file else where, scheduler_file=file, timeout=START_S)
+        client.wait_for_workers(1, timeout=max(until_s - monotonic(), 1.0))
+    except (OSError, distributed.TimeoutError, ValueError) as error:
+        msg = (
+            f"no Dask scheduler with a worker answers at {where}: start 'dask scheduler' and "
+            "'dask worker ADDRESS', and compare the address"
+        )
+        raise InputError(msg) from error
+    return client
 
 
 @contextmanager
@@ -302,35 +299,26 @@ def _started(workers: int) -> Iterator[Any]:
         raise lost
 
 
-def _checked(client: Any, say: Callable[[str], None]) -> Any:  # noqa: ANN401 - of an extra
-    """Return a client whose workers all have this version of the package."""
+def _check_versions(client: Any) -> None:  # noqa: ANN401 - of an extra
+    """Refuse workers that do not have this version of the package."""
     try:
         versions = client.run(_version)
     except ModuleNotFoundError as error:
-        msg = (
-            f'a worker has no Python package {error.name}: install there what is installed here '
-            f'(two_manifold_ros {__version__})'
-        )
-        raise InputError(msg) from error
-    other = {worker: found for worker, found in versions.items() if found != __version__}
-    if other:
-        worker, found = min(other.items())
-        msg = (
-            f'the worker {worker} has two_manifold_ros {found}, and here is {__version__}: '
-            'install the same version on all machines'
-        )
-        raise InputError(msg)
-    if client.dashboard_link:
-        say(f'the work can be watched at {client.dashboard_link}')
-    return client
+        versions = {'that answers': f'no Python package {error.name}'}
+    for worker, found in sorted(versions.items()):
+        if found != __version__:
+            msg = (
+                f'the worker {worker} has {found}, and here is two_manifold_ros {__version__}: '
+                'install the same version on all machines, with all that is installed here'
+            )
+            raise InputError(msg)
 
 
 def dask_setup(_: Any) -> None:  # noqa: ANN401 - of an extra
     """
     Leave Ctrl-C to the command, in a worker that it starts; Dask looks for this name.
 
-    A terminal sends it to all processes, each of which would print a traceback of its own. That
-    work is cancelled when a worker ends is no trouble either.
+    Else each process would print a traceback, and another one of the work that is cancelled.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.getLogger('distributed.worker.state_machine').setLevel(logging.ERROR)

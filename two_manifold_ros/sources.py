@@ -18,7 +18,6 @@ import logging
 import os
 from pathlib import Path, PurePath
 import re
-import sys
 from tempfile import TemporaryDirectory
 import threading
 from typing import Any, TYPE_CHECKING
@@ -48,17 +47,11 @@ CONNECT_S, SILENT_S = 30.0, 120.0
 """
 Time for a web server to answer, and for it to send nothing; how long a whole copy takes is open.
 
-A cart on a mobile network may need some seconds. Half as long would give up on busy servers, and
-twice as long would only delay the sentence about one that is down.
+Half as long would give up on busy servers and mobile networks.
 """
 
-LARGEST_COPY, LARGEST_UNDECLARED = 100_000_000_000, 10_000_000_000
-"""
-Bytes of a copy at which it is given up: of a bag whose server declares the size, and of others.
-
-An hour with a camera is some 50 GB. An answer without a declared size may never end; with more
-than this the disks of most robots would be full before.
-"""
+LARGEST_COPY = 100_000_000_000
+"""Bytes of a copy at which it is given up, as an answer may never end: two hours with a camera."""
 
 _TAGS = ('size', 'ETag', 'etag', 'LastModified', 'updated', 'Last-Modified')
 """What stores call the size of a file, and what changes with its content."""
@@ -94,16 +87,14 @@ def public(address: str | Path) -> str:
     """
     Return an address without what may be secret: user, password, query, parameters and fragment.
 
-    Of one that no server could be asked for, as its password has a slash, the scheme is left.
+    Of one that no server could be asked for, as its password has a slash or several addresses are
+    chained, the scheme is left.
     """
-    return '::'.join(map(_shown, _CHAINED.split(str(address))))
-
-
-def _shown(address: str) -> str:
-    scheme = _SCHEME.search(address)
+    text = str(address)
+    scheme = _SCHEME.search(text)
     if scheme is None:
-        return address
-    head, rest = address[: scheme.end()], address[scheme.end() :]
+        return text
+    head, rest = text[: scheme.end()], text[scheme.end() :]
     host, slash, path = rest.partition('/')
     user, _, host = host.rpartition('@')
     if _SECRET.search(user) or ('@' in path and not _HOST.fullmatch(host)):
@@ -111,7 +102,8 @@ def _shown(address: str) -> str:
     rest = f'{host}{slash}{path}'
     # In object stores these signs may belong to a name, and a question mark to a glob.
     found = (_NAMED if head.lower().endswith(_STORES) else _SECRET).search(rest)
-    return head + (rest[: found.start()] if found else rest)
+    rest = rest[: found.start()] if found else rest
+    return head if _SCHEME.search(rest) else head + rest
 
 
 def identity(address: str) -> str:
@@ -165,15 +157,13 @@ def bags_among(files: Iterable[str]) -> list[str]:
         folder, _, name = file.rpartition('/')
         folders.setdefault(folder, []).append(name)
     whole = {folder for folder, names in folders.items() if any(map(_makes_a_bag, names))}
-    found = []
+    found: set[str] = set()
     for folder, names in folders.items():
         outer = next((each for each in _way_to(folder) if each in whole), None)
-        if outer is None:
-            found += [
-                f'{folder}/{name}' for name in names if storage_kind(PurePath(name)) in KINDS
-            ]
-        elif outer == folder:
-            found.append(folder)
+        if outer is not None:
+            found.add(outer)
+            continue
+        found |= {f'{folder}/{each}' for each in names if storage_kind(PurePath(each)) in KINDS}
     return sorted(found)
 
 
@@ -259,8 +249,8 @@ def fetched(address: str | Path) -> Iterator[Path]:
     Have a bag on this disk: a local path as it is, else a copy, which is removed at the end.
 
     Within another context of the same address its copy is taken. The temporary folder is that of
-    the ``tempfile`` module, which TMPDIR sets, or that of a worker of Dask. Sentences of
-    ``InputError`` and ``OSError`` that come from inside name the address instead of the copy.
+    the ``tempfile`` module, which TMPDIR sets. Sentences of ``InputError`` and ``OSError`` that
+    come from inside name the address instead of the copy.
     """
     if not is_remote(address):
         yield Path(address)
@@ -270,12 +260,8 @@ def fetched(address: str | Path) -> Iterator[Path]:
     if whole in places:
         yield places[whole]
         return
-    own = None
-    # The folder of a worker of Dask, if this is one, is removed even if the worker is killed.
-    with suppress(KeyError, ValueError):
-        own = sys.modules['distributed'].get_worker().local_directory
     # A library may still be writing into it when a signal ends the copy.
-    with TemporaryDirectory(prefix='two_manifold_', dir=own, ignore_cleanup_errors=True) as folder:
+    with TemporaryDirectory(prefix='two_manifold_', ignore_cleanup_errors=True) as folder:
         with _in_words(whole):
             place = _copy(whole, Path(folder))
         places[whole] = place
@@ -316,7 +302,7 @@ def _copy(whole: str, folder: Path) -> Path:
     from fsspec.callbacks import Callback  # noqa: PLC0415 - an extra
 
     def bound(size: int | None, value: int, **_: object) -> None:
-        if max(value, size or 0) > (LARGEST_COPY if size else LARGEST_UNDECLARED):
+        if max(value, size or 0) > LARGEST_COPY:
             raise OSError(EFBIG, 'larger than it may be')
 
     store, path = _store(whole)
@@ -347,10 +333,8 @@ def _store(whole: str) -> tuple[Any, str]:
         # They write where they like.
         msg = 'Protocol not known: chained'
         raise ValueError(msg)
-    settings: dict[str, Any] = {}
-    if whole.startswith('s3://'):
-        # By default it holds ten parts of 50 MB in memory.
-        settings = {'max_concurrency': 1}
+    # By default a store holds ten parts of 50 MB in memory.
+    settings: dict[str, Any] = {'max_concurrency': 1} if whole.startswith('s3://') else {}
     if whole.startswith(('http://', 'https://')):
         from aiohttp import ClientTimeout  # noqa: PLC0415 - an extra
 
@@ -395,8 +379,7 @@ _REASONS = {
     ),
     'filenotfound': 'it does not exist: check the address, its bucket or server included',
     f'number {EFBIG}$': (
-        f'it is larger than {LARGEST_COPY / 1e9:g} GB, or than {LARGEST_UNDECLARED / 1e9:g} GB '
-        'where the server declares no size: copy it by hand, and name the copy'
+        f'it is larger than {LARGEST_COPY / 1e9:g} GB: copy it by hand, and name the copy'
     ),
     f'number {ENOSPC}$': 'a copy has no room: free some, or set TMPDIR to a folder that has',
     '^valueerror protocol': 'such addresses are not known: give s3://, gs://, https:// or a path',

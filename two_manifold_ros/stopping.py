@@ -31,8 +31,8 @@ class Stopped(KeyboardInterrupt):
     """
     A signal asked the process to end.
 
-    Where a plain `KeyboardInterrupt` passes through code that was made from text, as that of
-    dataclasses and numba is, Python ends with SIGINT in the end, wherever it was caught.
+    After a plain `KeyboardInterrupt` in code made from text, as of dataclasses, Python ends with
+    SIGINT, wherever it was caught.
     """
 
 
@@ -77,10 +77,7 @@ class Stopping:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
     ) -> bool:
         for number, handler in self._before.items():
             # Or a second one would end a process with an error that is ending well.

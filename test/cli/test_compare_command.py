@@ -50,7 +50,6 @@ def test_the_last_bag_or_those_named_are_followed(ellipse_bags, command):
         ([second, '--test', third, first], [second], [third, first]),
     ):
         content = command.json('compare', *QUICK, *bags)
-        assert content['protocol'] == 'bags'
         assert [each['recording'] for each in content['learned']] == learned
         assert [each['recording'] for each in content['followed']] == followed
 
@@ -69,9 +68,9 @@ def test_no_method_that_works_is_an_error(ellipse_bags, command, monkeypatch):
 
 def comparison(*results: Result) -> Comparison:
     return Comparison(
-        protocol='share', rate_hz=20.0, window=60, horizons=(0, 50),
+        rate_hz=20.0, window=60, horizons=(0, 50),
         learned=(('a bag', 40.0), ('another', 2.0)), followed=(('a test', 12.25),),
-        scored=(100, 50), notes=('a note to know',), tracks=(), results=results,
+        scored=(100, 50), tracks=(), results=results,
     )  # fmt: skip
 
 
@@ -86,7 +85,8 @@ def test_each_method_has_its_errors_or_why_it_failed(capsys):
     failed = Result('broken', 'the broken', sees_positions=False, failure='it is too short')
     of = comparison(
         result('cheat', 0.0, 0.125), result('good', 0.25, None),
-        result('shy', 0.5, 0.6, share=0.9), result('sure', 0.7, 0.7, share=1.0), failed,
+        replace(result('shy', 0.5, 0.6, share=0.9), missing=7),
+        result('sure', 0.7, 0.7, share=1.0), failed,
     )  # fmt: skip
     for each in shown_comparison(of):
         print_table(*each) if isinstance(each, Table) else print_wrapped(each)
@@ -102,11 +102,11 @@ def test_each_method_has_its_errors_or_why_it_failed(capsys):
         'every method at 20 Hz, windows of 3 s',
         'every method is scored on the same 100, 50 predictions, published or not',
         'given true positions on the way: the cheat',
-        'a note to know',
         'broken: the broken, failed: it is too short',
         'good: the good',
     ):
         assert line in found
+    assert of.notes[0].startswith('the shy has no usable position at 7 of 100 ticks, for which')
 
 
 @pytest.mark.parametrize(

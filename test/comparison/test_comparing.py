@@ -91,13 +91,15 @@ def noise(plan: Plan, seed: int) -> np.ndarray:
 
 def test_positions_are_hidden_unless_the_method_is_reported(ellipse_plan):
     hidden = alone(ellipse_plan, repeating('hidden', sees=False))
-    assert hidden.failure.startswith('it has no usable position in ')
+    assert hidden.scores == alone(ellipse_plan, METHODS['mean']).scores
+    assert hidden.missing > 80
     seeing = alone(ellipse_plan, repeating('seeing', sees=True))
     assert seeing.scores[0].all.rmse_m == 0.0
     assert list(seeing.chosen.items()) == [('a', [2, 3]), ('b', 1)]
     assert seeing.linear is None
     here = alone(ellipse_plan, predicting('here', np.array([3.0, 4.0]), states=True, sees=True))
-    assert (here.linear[0] == [3.0, 4.0]).all()
+    assert (here.linear[0][19:] == [3.0, 4.0]).all()
+    assert np.isnan(here.linear[0][:19]).all()
 
 
 def test_a_linear_map_is_found_whatever_the_units_of_the_states():
@@ -125,9 +127,7 @@ def test_a_linear_map_is_found_whatever_the_units_of_the_states():
             ImportError('libgomp.so.1: cannot open\nshared object file', name='sklearn'),
             'a Python package that it needs cannot be loaded (libgomp.so.1: cannot open shared',
         ),
-        (MemoryError(), 'there is not enough memory'),
         (ValueError('a\nbug'), 'ValueError in line '),
-        (ModuleNotFoundError('', name='two_manifold_ros.typo'), 'ModuleNotFoundError in line '),
     ],
 )
 def test_failures_have_a_reason_and_cost_the_others_nothing(error, reason, ellipse_plan):
@@ -201,7 +201,7 @@ def test_what_was_learned_from_and_followed(ellipse_plan):
     truth = test.truth.copy()
     truth[:, 2] = np.nan
     test = replace(test, truth=truth)
-    plan = replace(ellipse_plan, tests=(test, test))
+    plan = ellipse_plan._replace(tests=(test, test))
     comparison = graded(plan, one=noise(plan, 1))
     assert comparison.scored[0] == 2 * graded(ellipse_plan, one=noise(plan, 1)).scored[0]
     content = comparison.to_json()
@@ -265,7 +265,6 @@ def test_the_last_share_or_bags_one_by_one_are_followed(drive):
     assert learned.imu.stamps[-1] < cut <= test.stamps[0] - 100_000_000
     assert learned.positions.stamps[-1] < cut
     assert len(test) == round(0.25 * 480) - 1
-    assert plan.protocol == 'share'
     for share, end_s, words in ((np.nan, 48.0, 'between 0 and 1'), (0.25, 0.01, 'no two IMU sam')):
         with pytest.raises(InputError, match=words):
             plan_share(drive(48.0).between(0, end_s), SETTINGS, share)
@@ -275,6 +274,5 @@ def test_the_last_share_or_bags_one_by_one_are_followed(drive):
     plan = plan_bags(learned, followed, SETTINGS)
     assert [each.name for each in plan.train.recordings] == ['a', 'b']
     assert [(test.recording, len(test)) for test in plan.tests] == [('c', 159), ('d', 119)]
-    assert plan.protocol == 'bags'
     with pytest.raises(InputError, match='a: learned from and followed'):
         plan_bags(learned, learned[:1], SETTINGS)

@@ -257,10 +257,10 @@ def test_the_mount_is_found(fitted):
 
 
 def test_dead_axes_and_too_little_known_motion_are_refused():
-    for dead, named in ((slice(0, 3), 'accelerometer'), (slice(3, 6), 'gyroscope')):
+    for dead in (slice(0, 3), slice(3, 6)):
         segment = varied(200)
         segment.values[:, dead] = 0.0
-        with pytest.raises(InputError, match=f'no {named} axis'):
+        with pytest.raises(InputError, match='axis, varies in training'):
             learn_motion(train_of(segment))
     segment = varied(200)
     for known in (14, 0):

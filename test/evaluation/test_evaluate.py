@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """An evaluation compares each prediction with the position at its own stamp, of any route."""
 
-from collections import Counter
 from dataclasses import replace
+from functools import partial
 import json
-import math
 
 import numpy as np
 from other_recordings import multiplied_imu, with_imu, with_positions, without_imu
@@ -15,13 +14,12 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import (
     are_passing,
     check_fit,
-    ELSEWHERE,
     estimates_along,
     evaluate,
     Evaluation,
+    naming_along,
     recordings_by_route,
     run_filter,
-    score_naming,
     UNUSABLE,
 )
 from two_manifold_ros.filtering.estimate import region_of
@@ -161,7 +159,8 @@ def test_a_model_that_was_worse_than_the_mean_publishes_nothing(each_model, laps
         usual, run = (run_filter(each, part, silent) for each in (model, worse))
         assert usual.published.any()
         assert not run.published.any()
-        assert run.withheld['not_useful'] == usual.published.sum()
+        of_use = np.array(run.causes)[usual.published]
+        assert (of_use == 'not_useful').all()
 
 
 def test_an_estimate_outside_the_region_of_the_training_is_not_published(
@@ -255,7 +254,6 @@ def test_a_run_keeps_every_estimate_after_the_first_window(slot_car_model, laps)
         assert run.positions[index].tobytes() == each.positions.tobytes()
         assert run.covariances[index].tobytes() == each.covariances.tobytes()
     held_back = [each for each in kept if not each.valid]
-    assert run.withheld == Counter(each.cause for each in held_back)
     assert run.causes == tuple(each.cause for each in kept)
     assert [list(Status)[code] for code in run.statuses] == [each.status for each in kept]
     assert set(run.reasons) == set(run.causes) - {''}
@@ -328,41 +326,36 @@ def test_an_atlas_errs_as_the_model_of_the_route(kart_atlas, kart_drives):
     ours = evaluate(kart_atlas, [drive], route='ring')
     own = evaluate(kart_atlas.routes['ring'], [drive])
     assert ours.naming.right > 0.95
-    assert ours.naming.wrong_tracking == 0.0
     published, alone = ours.scores[0].model, own.scores[0].model
     assert published.rmse_m < 1.1 * alone.rmse_m
     assert published.published_share > 0.9 * alone.published_share
     assert ours.to_json()['naming']['ticks'] == ours.naming.ticks
     assert own.naming is None
-
-
-def test_the_naming_counts_late_ticks_alone():
-    right = np.array([False, True, True, False, True])
-    late = np.array([False, True, True, True, True])
-    published = np.array([True, True, False, True, False])
-    tracking = np.array([True, True, False, False, False])
-    naming = score_naming(right, late, published, tracking)
-    assert naming.ticks == 4
-    assert naming.right == 0.75
-    assert naming.wrong_published == 0.5
-    assert naming.wrong_tracking == 0.0
-    nothing = score_naming(right, late, published & ~late, tracking & ~late)
-    assert math.isnan(nothing.wrong_published)
-    assert nothing.to_json()['wrong_published'] is None
+    # Ticks of the first window and a half do not count, and shares are of what is named then.
+    (run,), ring = ours.runs, kart_atlas.routes['ring']
+    late = run.stamps >= drive.imu.first_stamp + 3 * ring.window_ns // 2
+    right = np.array(run.routes) == 'ring'
+    assert ours.naming.ticks == late.sum() < len(late)
+    assert ours.naming.right == right[late].mean()
+    assert ours.naming.wrong_published == np.mean(~right[late & run.published])
+    withheld = replace(run, published=np.zeros_like(run.published), routes=('hall',) * len(late))
+    naming = naming_along(ring, 'ring', [drive], [withheld])
+    assert (naming.right, naming.wrong_published) == (0.0, None)
 
 
 def test_lines_pass_where_their_drives_went(forked_model, forked_drives):
+    are_lines_passing = partial(are_passing, forked_model, forked_model.lines)
     for own, other in (('left', 'right'), ('right', 'left')):
         places = forked_drives[own].positions.positions[10:-10]
         names = [own] * len(places)
-        passing, known = are_passing(forked_model, names, places)
+        passing, known = are_lines_passing(names, places)
         assert known.all()
         assert passing.mean() > 0.99
         # Of the other line only the trunk.
         far = np.abs(places[:, 1]) > 20.0
-        assert not are_passing(forked_model, [other] * len(places), places)[0][far].any()
+        assert not are_lines_passing([other] * len(places), places)[0][far].any()
     unknown = np.full((2, 2), np.nan)
-    passing, known = are_passing(forked_model, ['left', ''], unknown)
+    passing, known = are_lines_passing(['left', ''], unknown)
     assert not passing.any()
     assert not known.any()
 
@@ -392,7 +385,7 @@ def test_a_position_on_another_route_is_none_at_any_horizon(kart_atlas, kart_dri
     assert of_ring.mean() > 0.9
     assert (wrong.positions[of_ring] == hall.mean_position).all()
     assert np.isnan(wrong.covariances[of_ring]).all()
-    assert wrong.counters[ELSEWHERE] == wrong.counters[UNUSABLE] == of_ring.sum()
+    assert wrong.counters[UNUSABLE] == of_ring.sum()
     # What is published of another route counts as published.
     np.testing.assert_array_equal(wrong.published, right.published)
 

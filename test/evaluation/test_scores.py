@@ -13,7 +13,6 @@ from two_manifold_ros.evaluation.scores import (
     ErrorSummary,
     Score,
     score,
-    travel_directions,
     truth_ahead,
 )
 from two_manifold_ros.recordings.recording import PositionStream
@@ -107,72 +106,23 @@ def on_a_circle(seconds: float, noise_m: float = 0.0) -> PositionStream:
     return positions(places + noise_m * np.random.default_rng(0).normal(size=places.shape))
 
 
-def naive_direction(stream: PositionStream, stamp: int) -> np.ndarray | None:
-    """Fit a straight line to the three positions on each side, as far as there are any."""
-
-    def place(at: int) -> np.ndarray | None:
-        if not stream.stamps[0] <= at <= stream.stamps[-1]:
-            return None
-        # As differences: stamps are too large for floats.
-        since = stream.stamps - START_NS
-        return np.array([np.interp(at - START_NS, since, axis) for axis in stream.positions.T])
-
-    slope = np.zeros(2)
-    for part in (1, 2, 3):
-        ends = []
-        for sign in (-1, 1):
-            end = place(stamp + sign * (part * 250_000_000 // 3))
-            ends.append(place(stamp) if end is None else end)
-        if ends[0] is not None and ends[1] is not None:
-            slope += part * (ends[1] - ends[0])
-    length = np.hypot(*slope)
-    return slope / length if length else None
-
-
-def test_directions_against_plain_loops():
-    stream = on_a_circle(7.0, 0.01)
-    stamps = stream.stamps[0] + np.arange(0, 6_900_000_000, 70_000_000)
-    found = travel_directions(stream, stamps)
-    for stamp, direction in zip(stamps.tolist(), found, strict=True):
-        np.testing.assert_allclose(direction, naive_direction(stream, stamp), atol=1e-9)
-
-
-def test_a_standing_vehicle_keeps_the_last_direction():
-    """East for 4 s, standing for 4 s with a trembling camera, north for 4 s."""
-    places = np.zeros((600, 2))
-    places[:, 0] = np.minimum(np.linspace(0.0, 24.0, 600), 8.0)
-    places[400:, 1] = np.linspace(0.0, 8.0, 200)
-    places[200:400] += 0.002 * np.random.default_rng(0).normal(size=(200, 2))
-    stream = positions(places)
-    stamps = START_NS + (np.array([1.0, 4.5, 6.0, 7.7, 9.0, 11.9]) * 1e9).astype(np.int64)
-    found = travel_directions(stream, stamps)
-    # At 4.5 s and later the last that moved is a slope that ends at the stop.
-    np.testing.assert_allclose(found[:4], np.tile(EAST, (4, 1)), atol=0.05)
-    np.testing.assert_allclose(found[4:], np.tile([0.0, 1.0], (2, 1)), atol=0.05)
-    # Before it first moves it is the direction in which it will.
-    later = positions(places[200:])
-    assert travel_directions(later, later.stamps[:1])[0] @ [0.0, 1.0] > 0.99
-    # Stamps asked for are judged each for itself, in any order.
-    order = [3, 0, 5, 1, 4, 2]
-    np.testing.assert_array_equal(travel_directions(stream, stamps[order]), found[order])
-    # A vehicle that never moves has none.
-    for still in (None, positions(np.empty((0, 2))), positions(np.ones((50, 2)))):
-        _, found = truth_ahead(still, START_NS + np.arange(3), (0, 5), 100_000_000)
-        assert found.shape == (3, 2, 2)
-        assert np.isnan(found).all()
-
-
-def test_the_direction_on_a_bend_is_its_tangent():
-    """In the middle of what is known exactly, and with the noise of a camera to some degrees."""
-    stamps = START_NS + np.arange(500_000_000, 6_000_000_000, 30_000_000)
-    angles = (stamps - START_NS) * 1e-9
+def test_directions_are_those_of_travel_as_far_as_it_is_known():
+    """On a bend the tangent, with the noise of a camera to some degrees; NaN where it stands."""
+    stamps = START_NS + np.arange(0, 6_000_000_000, 30_000_000)
+    angles = (stamps + 300_000_000 - START_NS) * 1e-9
     tangents = np.stack([-np.sin(angles), np.cos(angles)], axis=1)
-    exact = travel_directions(on_a_circle(7.0), stamps)
-    np.testing.assert_allclose(exact, tangents, atol=1e-3)
-    noisy = travel_directions(on_a_circle(7.0, 0.01), stamps)
-    assert (noisy * tangents).sum(axis=1).min() > math.cos(math.radians(4.0))
-    # In a hole the last direction holds.
-    stream = on_a_circle(7.0)
-    stream = stream.select(abs(stream.stamps - START_NS - 3_500_000_000) > 1_500_000_000)
-    found = travel_directions(stream, np.array([START_NS + 3_500_000_000, stream.stamps[99]]))
-    np.testing.assert_array_equal(*found)
+    for noise_m, degrees in ((0.0, 0.1), (0.01, 4.0)):
+        stream = on_a_circle(7.0, noise_m)
+        places, found = truth_ahead(stream, stamps, (4, 0), 75_000_000)
+        assert (found[:, 0] * tangents).sum(axis=1).min() > math.cos(math.radians(degrees))
+        for each in (places, found):
+            np.testing.assert_array_equal(each[10:, 1], each[:-10, 0])
+    # At the ends of what is known, the way on its known side.
+    chord = places[0, 1] - on_a_circle(7.0, 0.01).positions[12]
+    assert abs(found[0, 1] @ chord) > 0.9 * np.linalg.norm(chord)
+    # In a hole, before it begins, and of a vehicle that never moves there is none.
+    hole = stream.select(abs(stream.stamps - START_NS - 3_500_000_000) > 1_500_000_000)
+    still = positions(np.ones((50, 2)))
+    for each, at in ((hole, 3.5), (stream, -2.0), (still, 0.5), (None, 0.5)):
+        _, found = truth_ahead(each, START_NS + np.array([round(at * 1e9)]), (0,), 100_000_000)
+        assert np.isnan(found).all()

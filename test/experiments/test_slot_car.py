@@ -42,7 +42,7 @@ def comparison_of(
         for name, pair in errors.items()
     )
     about = ((('car', 1.0),),) * 2
-    return Comparison('slot-car', 10.0, 150, (0, 1, 2), *about, (3, 3, 3), (), (track,), results)
+    return Comparison(10.0, 150, (0, 1, 2), *about, (3, 3, 3), (track,), results)
 
 
 GAUSSIAN, MANIFOLD = (each.name for each in slot_car.READ_LINEARLY.values())

@@ -11,7 +11,6 @@ from two_manifold_ros.cli import options
 from two_manifold_ros.cli.verdict import of_curve, of_evaluation, of_routes, trained_on
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.evaluation.evaluate import (
-    ELSEWHERE,
     evaluate,
     Evaluation,
     recordings_by_route,
@@ -171,22 +170,18 @@ def _sentences(evaluation: Evaluation, model: ModelHead, route: str) -> Iterator
     naming = evaluation.naming
     named = [f'the route {route}'] * bool(route)
     named += ['a line that passes there'] * bool(model.route_names)
-    if named and naming is not None and naming.ticks:
-        share = f'{100.0 * naming.wrong_published:.1f} % of the positions that are published then'
-        wrong = f'{share} are of another one'
-        if math.isnan(naming.wrong_published):
-            wrong = 'none of them are published'
+    if named and naming is not None:
+        wrong = 'none of them are published'
+        if naming.wrong_published is not None:
+            share = 100.0 * naming.wrong_published
+            wrong = f'{share:.1f} % of the positions that are published then are of another one'
         yield (
             f'{", and ".join(named)} {"is" if len(named) == 1 else "are"} named at '
             f'{100.0 * naming.right:.1f} % of the ticks after one and a half windows; {wrong}'
         )
-    counters = evaluation.to_json()['samples']
-    if count := counters.get(UNUSABLE, 0):
-        elsewhere = counters.get(ELSEWHERE, 0)
-        those = 'all' if elsewhere == count else str(elsewhere)
-        because = f', {those} of them because they are of another route' if elsewhere else ''
+    if count := evaluation.to_json()['samples'].get(UNUSABLE, 0):
         yield (
-            f'{count} estimates had no usable position at one horizon or more{because}: '
+            f'{count} estimates had no usable position on the route at one horizon or more: '
             'the mean position stands for it there'
         )
 

@@ -10,7 +10,7 @@ routes into one.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 import math
 from pathlib import Path
@@ -55,9 +55,6 @@ MERGE_HELP = (
     'nodes, which hold the drives that each robot learned from, and from bags. A robot may have '
     'seen a part of the route. Models of `train` hold no drives and cannot be merged.'
 )
-
-WEAKEST = 5
-"""Places that are listed: enough to see where to look, few enough to read."""
 
 
 @contextmanager
@@ -169,7 +166,7 @@ def try_on_others(
         'trained': len(choice.trained),
         'times': choice.times,
         'not_used': len(choice.troubles),
-        'tried': total_of(good).to_json() if good else None,
+        'tried': asdict(total_of(good)) if good else None,
     }
 
 
@@ -193,16 +190,16 @@ def run_fleet(args: Namespace) -> int:
             position_lag=args.position_lag or '',
             sensors=args.trained_sensors,
         )
-    fleets = fleets_of(model, scores)
+    fleets = fleets_of(scores)
     troubles = [each.trouble for each in scores if each.trouble]
     warn(*troubles)
     kept = ('path', 'trouble', 'vehicle', 'route', 'ticks', 'published')
     drives = [
         {name: getattr(each, name) for name in kept}
-        | {name: getattr(each, name) if each.ticks else None for name in ('day', 'mean_m')}
+        | {'day': each.day or None, 'mean_m': each.mean_m if each.ticks else None}
         for each in scores
     ]
-    routes = {name: each.to_json(WEAKEST) for name, each in fleets.items()}
+    routes = {name: each.to_json() for name, each in fleets.items()}
     shown = [each for name, fleet in fleets.items() for each in _shown(fleet, name)]
     shown += [f'bags without a score: {len(troubles)}'] if troubles else []
     verdict = of_fleet({name: each.total for name, each in fleets.items()}, args, model)
@@ -212,7 +209,7 @@ def run_fleet(args: Namespace) -> int:
 
 
 def _shown(fleet: Fleet, route: str) -> Iterator[str | Table]:
-    """Yield tables of the scores by vehicle and by day, and the weakest places."""
+    """Yield tables of the scores by vehicle and by day."""
     named = f'route {route}, ' if route else ''
     for what in ('vehicle', 'day'):
         totals = fleet.by(what)
@@ -235,21 +232,6 @@ def _shown(fleet: Fleet, route: str) -> Iterator[str | Table]:
         ]  # fmt: skip
         title = f'{named}mean position error by {what}, at all ticks after the first window'
         yield Table(title, header, rows)
-        for name, total in totals.items():
-            if what == 'vehicle' and total.grows_m is not None:
-                first, last = map(options.metres, total.grows_m)
-                yield (
-                    f'{name} drifts: its error grows from drive to drive, from a mean of '
-                    f'{first.strip()} m over the first third to {last.strip()} m over the last; '
-                    'look at the mounting of its IMU, or train on newer drives'
-                )
-    places = [
-        # None is minus zero.
-        [', '.join(f'{round(each[axis], 1) + 0.0:.1f}' for axis in 'xy'),
-         options.metres(each['mean_m']), options.percent(each['published_share'])]
-        for each in fleet.weakest(WEAKEST)
-    ]  # fmt: skip
-    yield Table('places of the largest errors', ['x, y in m', 'mean, m', 'published'], places)
 
 
 def add_merge(parser: ArgumentParser) -> None:

@@ -128,9 +128,6 @@ def _laps(
         yield f'on the route {route}'
     where = f'start line at {east:.2f}, {north:.2f}; ' if placed else ''
     yield f'{where}a usual lap of the training takes {circuit.lap_s:.3f} s'
-    if best is not None and sectors > 1:
-        ideal = _known(times.ideal_s, '.3f')
-        yield f'the best times of all sectors together take {ideal} s'
     errors = np.abs(times.errors())
     if len(errors):
         yield (

@@ -102,15 +102,15 @@ def fit_best(
     """
     Fit the settings that do best on blocks held out of the training part, to all of it.
 
-    The same blocks are held out as in a training. Settings that raise ``InputError`` are passed
-    over; the first are taken where no block can be held out, and where none can be fitted.
+    Settings that raise ``InputError`` or ``LinAlgError`` are passed over; the first are taken
+    where no block can be held out, and where none can be fitted.
     """
     seen, held = hold_out(train.dataset.segments, train.dataset.window)
     errors: dict[int, float] = {}
     if seen and held:
         fit = prepare(replace(train, dataset=replace(train.dataset, segments=tuple(seen))))
         for index, candidate in enumerate(candidates):
-            with suppress(InputError):
+            with suppress(InputError, np.linalg.LinAlgError):
                 errors[index] = held_out_error(fit(**candidate), held, train)
     chosen = candidates[min(errors, key=errors.__getitem__, default=0)]
     fitted = prepare(train)(**chosen)
@@ -121,8 +121,8 @@ def held_out_error(fitted: Fitted, segments: Sequence[Segment], train: TrainSpli
     """
     Return the root mean square error of a fitted method, metres, averaged over the horizons.
 
-    It is what the table of a comparison shows. Ticks before the window has filled do not count;
-    later ones without a prediction count with the spread of the training positions.
+    Ticks before the window has filled do not count; later ones without a prediction count with the
+    spread of the training positions.
     """
     spread_m = float(np.sqrt(np.nanvar(train.positions, axis=0).sum()))
     errors = [
@@ -153,11 +153,6 @@ class ScoredSegment(Segment):
     directions: Floats  # (T, H, 2), of travel, unit vectors
     scored: Bools  # (T,), where predictions count
 
-    @property
-    def has_truth(self) -> bool:
-        """True if any prediction can be scored."""
-        return bool(np.isfinite(self.truth[self.scored]).all(axis=2).any())
-
 
 def cut_tests(recording: Recording, train: TrainSplit) -> Iterator[ScoredSegment]:
     """Cut a recording like the training part at its gaps; ticks after the first window count."""
@@ -185,11 +180,9 @@ def cut_tests(recording: Recording, train: TrainSplit) -> Iterator[ScoredSegment
         )
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Training part and tests of a comparison, and how they were cut, such as ``'share'``."""
+class Plan(NamedTuple):
+    """Training part and tests of a comparison."""
 
-    protocol: str
     train: TrainSplit
     tests: tuple[ScoredSegment, ...]
 
@@ -209,7 +202,7 @@ def plan_share(recording: Recording, settings: TrainingSettings, share: float = 
         raise InputError(msg)
     cut_s = (1.0 - share) * (recording.imu.span_ns * 1e-9)
     first, last = recording.between(None, cut_s), recording.between(cut_s, None)
-    return _plan('share', [first], [last], settings)
+    return _plan([first], [last], settings)
 
 
 def plan_bags(
@@ -220,19 +213,16 @@ def plan_bags(
     if twice:
         msg = f'{", ".join(sorted(twice))}: learned from and followed; name other bags with --test'
         raise InputError(msg)
-    return _plan('bags', learned, followed, settings)
+    return _plan(learned, followed, settings)
 
 
 def _plan(
-    protocol: str,
-    learned: Sequence[Recording],
-    followed: Sequence[Recording],
-    settings: TrainingSettings,
+    learned: Sequence[Recording], followed: Sequence[Recording], settings: TrainingSettings
 ) -> Plan:
     settings = with_time_scales(learned, settings)
     train = TrainSplit(tuple(learned), build_dataset(learned, settings), settings)
     cut = [test for each in followed for test in cut_tests(each, train)]
-    tests = tuple(test for test in cut if test.has_truth)
+    tests = tuple(each for each in cut if np.isfinite(each.truth[each.scored]).all(axis=2).any())
     if not tests:
         names = ', '.join(dict.fromkeys(recording.name for recording in followed))
         msg = (
@@ -241,11 +231,7 @@ def _plan(
             'follow a longer part, or shorten --window'
         )
         raise InputError(msg)
-    return Plan(protocol, train, tests)
-
-
-MOST_MISSING = 0.5
-"""Share of its predictions that a method may lack: beyond it errors are those of the mean."""
+    return Plan(train, tests)
 
 
 @dataclass(frozen=True)
@@ -258,8 +244,10 @@ class Result:
     failure: str | None = None
     chosen: dict[str, Any] | None = None
     scores: tuple[Score, ...] | None = None  # one for each horizon
-    linear: tuple[Floats, ...] | None = None  # (T, 2) of each test, read from states
+    # (T, 2) of each test, read linearly from states, NaN as in the tracks of the comparison.
+    linear: tuple[Floats, ...] | None = None
     learned_m: float | None = None  # RMSE of that reading in training
+    missing: int = 0  # ticks without a usable position, for which the mean training one counts
 
     def to_json(self) -> dict[str, Any]:
         """Return all but the track as JSON values."""
@@ -279,14 +267,12 @@ class Result:
 class Comparison:
     """All methods on the same ticks; ``tracks`` (T, 2) are NaN where nothing is scored."""
 
-    protocol: str
     rate_hz: float
     window: int
     horizons: tuple[int, ...]
-    learned: tuple[tuple[str, float], ...]
+    learned: tuple[tuple[str, float], ...]  # names of recordings, and seconds
     followed: tuple[tuple[str, float], ...]
     scored: tuple[int, ...]
-    notes: tuple[str, ...]
     tracks: tuple[Floats, ...]
     results: tuple[Result, ...]
 
@@ -295,29 +281,34 @@ class Comparison:
         """The methods with scores."""
         return tuple(result for result in self.results if result.scores is not None)
 
-    def readings(self, result: Result) -> list[Floats]:
-        """Return for each segment what is read linearly from states, NaN as in ``tracks``."""
+    @property
+    def notes(self) -> list[str]:
+        """Sentences about methods that lack positions."""
         return [
-            np.where(np.isfinite(true), read, np.nan)
-            for read, true in zip(result.linear or (), self.tracks, strict=True)
+            f'{each.title} has no usable position at {each.missing} of {max(self.scored)} ticks, '
+            'for which the mean training position counts'
+            for each in self.results
+            if each.missing
         ]
 
     def reading_rmse_m(self, result: Result) -> float:
-        """Return the root mean square error of those readings, metres."""
-        away = np.concatenate(self.readings(result)) - np.concatenate(self.tracks)
+        """Return the root mean square error of the linear readings of a method, metres."""
+        away = np.concatenate(result.linear or ()) - np.concatenate(self.tracks)
         return float(np.sqrt(np.nanmean(np.square(away).sum(axis=1))))
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object; no number is NaN."""
-
-        def named(recordings: tuple[tuple[str, float], ...]) -> list[dict[str, Any]]:
-            return [{'recording': name, 'seconds': round(each, 3)} for name, each in recordings]
-
-        names = ('protocol', 'rate_hz', 'window')
+        named = {
+            name: [{'recording': each, 'seconds': round(lasts_s, 3)} for each, lasts_s in of]
+            for name, of in (('learned', self.learned), ('followed', self.followed))
+        }
         return {
-            **{name: getattr(self, name) for name in names},
-            **{name: list(getattr(self, name)) for name in ('horizons', 'scored', 'notes')},
-            **{name: named(getattr(self, name)) for name in ('learned', 'followed')},
+            'rate_hz': self.rate_hz,
+            'window': self.window,
+            'horizons': list(self.horizons),
+            'scored': list(self.scored),
+            'notes': self.notes,
+            **named,
             'methods': [result.to_json() for result in self.results],
         }
 
@@ -336,12 +327,13 @@ def compare(
     wanted = np.concatenate(
         [np.isfinite(test.truth).all(axis=2) & test.scored[:, None] for test in plan.tests]
     )
-    results, notes = list[Result](), list[str]()
+    tracks = [np.where(test.scored[:, None], test.truth[:, 0], np.nan) for test in plan.tests]
+    results: list[Result] = []
     for number, method in enumerate(methods):
         progress(f'running {method.name}', number / len(methods))
         about = Result(method.name, method.title, method.sees_positions)
         try:
-            results.append(_run(method, plan, wanted, about, notes))
+            results.append(_run(method, plan, wanted, about, tracks))
         except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
             results.append(replace(about, failure=_explain(error)))
     progress('scoring', 1.0)
@@ -350,78 +342,68 @@ def compare(
         seconds = len(test) * plan.train.dataset.period_s
         followed[test.recording] = followed.get(test.recording, 0.0) + seconds
     return Comparison(
-        protocol=plan.protocol,
         rate_hz=plan.train.dataset.rate_hz,
         window=plan.train.dataset.window,
         horizons=plan.train.horizons,
         learned=tuple((each.name, each.imu.span_ns * 1e-9) for each in plan.train.recordings),
         followed=tuple(followed.items()),
         scored=tuple(wanted.sum(axis=0).tolist()),
-        notes=tuple(notes),
-        tracks=tuple(
-            np.where(test.scored[:, None], test.truth[:, 0], np.nan) for test in plan.tests
-        ),
+        tracks=tuple(tracks),
         results=tuple(results),
     )
 
 
-def _run(method: Method, plan: Plan, wanted: Bools, about: Result, notes: list[str]) -> Result:
-    """Fit a method, follow the tests, and score what is wanted (T, H); ``notes`` name gaps."""
-    fitted = method.fit(plan.train)
-    predicted = [_predict(method, fitted, test) for test in plan.tests]
-    linear, learned_m = None, None
+def _run(
+    method: Method, plan: Plan, wanted: Bools, about: Result, tracks: Sequence[Floats]
+) -> Result:
+    """Fit a method, follow the tests, and score what is wanted (T, H)."""
+    fitted, segments = method.fit(plan.train), plan.train.dataset.segments
+
+    def predict(segment: Segment) -> Predictions:
+        if not method.sees_positions:
+            segment = replace(segment, positions=np.full_like(segment.positions, np.nan))
+        return fitted.predict(segment)
+
+    predicted = [predict(test) for test in plan.tests]
+    readings: list[Floats] | None = None
+    learned_m = None
     if all(each.states is not None for each in predicted):
-        linear, learned_m = _read_linearly(method, fitted, plan.train, predicted)
-    chosen = json.loads(json.dumps(fitted.chosen, sort_keys=True, allow_nan=False))
+        if method.sees_positions:
+            readings = [each.positions[:, 0] for each in predicted]
+        else:
+            # As in the tests: before the window has filled a method may not know yet.
+            window = plan.train.dataset.window
+            states = [np.asarray(predict(each).states)[window:] for each in segments]
+            learned = np.concatenate(states)
+            places = np.concatenate([each.positions[window:] for each in segments])
+            if read := linear_reading(learned, places):
+                squares = np.square(read(learned) - places).sum(axis=1)
+                learned_m = float(np.sqrt(squares[np.isfinite(squares)].mean()))
+                readings = [read(np.asarray(each.states)) for each in predicted]
     positions = np.concatenate([each.positions for each in predicted])
     missing = wanted & ~usable_places(positions.reshape(-1, 2)).reshape(wanted.shape)
-    if missing.sum() > MOST_MISSING * wanted.sum():
-        msg = (
-            f'it has no usable position in {missing.sum()} of the {wanted.sum()} predictions '
-            'asked of it'
-        )
-        raise InputError(msg)
-    if missing.any():
-        notes.append(
-            f'{method.title} has no usable position at {missing.any(axis=1).sum()} of '
-            f'{wanted.any(axis=1).sum()} ticks, for which the mean training position counts'
-        )
     truth = np.where(wanted[..., None], np.concatenate([t.truth for t in plan.tests]), np.nan)
     directions = np.concatenate([test.directions for test in plan.tests])
     errors = np.where(missing[..., None], plan.train.mean_position(), positions) - truth
     valid = [each.valid for each in predicted if each.valid is not None]
     published = np.concatenate(valid) if len(valid) == len(predicted) else None
     no_ellipse = np.full((len(errors), 2, 2), np.nan)
-    scores = tuple(
-        score(errors[:, column], no_ellipse, published, directions[:, column])
-        for column in range(errors.shape[1])
+    return replace(
+        about,
+        chosen=json.loads(json.dumps(fitted.chosen, sort_keys=True, allow_nan=False)),
+        scores=tuple(
+            score(errors[:, column], no_ellipse, published, directions[:, column])
+            for column in range(errors.shape[1])
+        ),
+        linear=None
+        if readings is None
+        else tuple(
+            np.where(np.isfinite(true), read, np.nan)
+            for read, true in zip(readings, tracks, strict=True)
+        ),
+        learned_m=learned_m,
+        missing=int(missing.any(axis=1).sum()),
     )
-    return replace(about, chosen=chosen, scores=scores, linear=linear, learned_m=learned_m)
-
-
-def _predict(method: Method, fitted: Fitted, segment: Segment) -> Predictions:
-    if not method.sees_positions:
-        segment = replace(segment, positions=np.full_like(segment.positions, np.nan))
-    return fitted.predict(segment)
-
-
-def _read_linearly(
-    method: Method, fitted: Fitted, train: TrainSplit, predicted: Sequence[Predictions]
-) -> tuple[tuple[Floats, ...] | None, float | None]:
-    """Return the positions of each test that `linear_reading` gives, and its RMSE in training."""
-    if method.sees_positions:
-        return tuple(each.positions[:, 0] for each in predicted), None
-    segments, window = train.dataset.segments, train.dataset.window
-    states = [_predict(method, fitted, segment).states for segment in segments]
-    # As in the tests: before the window has filled a method may not know yet.
-    learned = np.concatenate([np.asarray(each)[window:] for each in states])
-    positions = np.concatenate([segment.positions[window:] for segment in segments])
-    read = linear_reading(learned, positions)
-    if read is None:
-        return None, None
-    squares = np.square(read(learned) - positions).sum(axis=1)
-    readings = tuple(read(np.asarray(each.states)) for each in predicted)
-    return readings, float(np.sqrt(squares[np.isfinite(squares)].mean()))
 
 
 def linear_reading(states: Floats, positions: Floats) -> Callable[[Floats], Floats] | None:
@@ -444,17 +426,14 @@ def linear_reading(states: Floats, positions: Floats) -> Callable[[Floats], Floa
 
 def _explain(error: Exception) -> str:
     """Return a sentence about why a method failed, with a cure where there is one."""
-    said = ' '.join(str(error).split()) or type(error).__name__
-    ours = (getattr(error, 'name', None) or '').startswith(__name__.split('.', maxsplit=1)[0])
     if isinstance(error, InputError):
         return str(error)
-    if isinstance(error, ImportError) and not ours:
+    said = ' '.join(str(error).split()) or type(error).__name__
+    if isinstance(error, ImportError):
         return (
             f'a Python package that it needs cannot be loaded ({said}): install what '
             "commands need with pip install '.[train]' in the checkout"
         )
-    if isinstance(error, MemoryError):
-        return 'there is not enough memory; give a shorter recording or a lower --rate'
     if isinstance(error, ArithmeticError | np.linalg.LinAlgError | ArpackError):
         return f'the arithmetic failed: {said}'
     place = traceback.extract_tb(error.__traceback__)[-1]

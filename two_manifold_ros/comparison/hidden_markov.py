@@ -66,13 +66,13 @@ class Codebook:
         """Return the index of the code nearest to each of (T, d) rows."""
         return np.asarray(vq(rows, self.codes, check_finite=False)[0], dtype=np.int64)
 
-    def nearness(self, width: float) -> Floats:
+    def nearness(self) -> Floats:
         """Return the share of each symbol in each other one (K, K); rows sum to one."""
         if len(self) == 1:
-            return np.eye(len(self))
+            return np.eye(1)
         squared = cdist(self.codes, self.codes, 'sqeuclidean')
         unit = float(np.median(np.partition(squared, 1, axis=1)[:, 1]))
-        shared = np.exp(-squared / (2.0 * width * unit))
+        shared = np.exp(-squared / (2.0 * WIDTH * unit))
         rows: Floats = shared / shared.sum(axis=1, keepdims=True)
         return rows
 
@@ -159,6 +159,8 @@ def improve(tables: MarkovTables, stretches: Sequence[Ints], passes: int) -> Mar
         CategoricalHMM,
     )
 
+    # At every pass it gives advice on the number of parameters.
+    logging.getLogger('hmmlearn').setLevel(logging.ERROR)
     model = CategoricalHMM(
         n_components=len(tables.start),
         n_features=tables.emission.shape[1],
@@ -169,24 +171,17 @@ def improve(tables: MarkovTables, stretches: Sequence[Ints], passes: int) -> Mar
     column = np.concatenate(stretches)[:, None]
     lengths = [len(symbols) for symbols in stretches]
     before = -np.inf
-    logger = logging.getLogger('hmmlearn')
-    level = logger.level
-    # At every pass it gives advice on the number of parameters.
-    logger.setLevel(logging.ERROR)
-    try:
-        for _ in range(passes):
-            # Pass by pass: a state that dies out has to be lifted from zero before the next.
-            model.startprob_ = _probabilities(tables.start)
-            model.transmat_ = _probabilities(tables.transition)
-            model.emissionprob_ = _probabilities(tables.emission)
-            model.fit(column, lengths)
-            tables = MarkovTables(model.startprob_, model.transmat_, model.emissionprob_)
-            now = model.monitor_.history[-1]
-            if now - before < LEAST_GAIN * len(column):
-                break
-            before = now
-    finally:
-        logger.setLevel(level)
+    for _ in range(passes):
+        # Pass by pass: a state that dies out has to be lifted from zero before the next.
+        model.startprob_ = _probabilities(tables.start)
+        model.transmat_ = _probabilities(tables.transition)
+        model.emissionprob_ = _probabilities(tables.emission)
+        model.fit(column, lengths)
+        tables = MarkovTables(model.startprob_, model.transmat_, model.emissionprob_)
+        now = model.monitor_.history[-1]
+        if now - before < LEAST_GAIN * len(column):
+            break
+        before = now
     return MarkovTables(*map(_probabilities, (tables.start, tables.transition, tables.emission)))
 
 
@@ -202,27 +197,25 @@ class Learning:
         self.stretches = [self.codebook.symbols(each) for each in observations]
         self.targets = np.concatenate(train.targets)
         self._motion = _motion(train)
-        self._ends = np.cumsum([len(each) for each in observations])
         self._tables: dict[tuple[int, int], MarkovTables] = {}
 
     def tables(self, states: int, passes: int) -> MarkovTables:
-        """Return the tables of the restart that makes the symbols likeliest."""
+        """Return tables by EM from clusters of motion, of the restart of most likelihood."""
         key = (states, passes)
         if key not in self._tables:
-            found = [self.learn(states, passes, seed) for seed in range(RESTARTS)]
+            known: Bools = np.all(np.isfinite(self._motion), axis=1)
+            ends = np.cumsum([len(each) for each in self.stretches])
+            found = []
+            for seed in range(RESTARTS):
+                places = learn_codebook(self._motion[known], states, seed)
+                labels = np.full(len(known), -1, dtype=np.int64)
+                labels[known] = places.symbols(self._motion[known])
+                parts = np.split(labels, ends[:-1])
+                counted = count_labels(parts, self.stretches, len(places), len(self.codebook))
+                found.append(improve(counted, self.stretches, passes))
             likelihoods = [tables.filter_all(self.stretches)[1] for tables in found]
             self._tables[key] = found[int(np.argmax(likelihoods))]
         return self._tables[key]
-
-    def learn(self, states: int, passes: int, seed: int) -> MarkovTables:
-        """Return tables by EM, from states that are clusters of position and velocity."""
-        known: Bools = np.all(np.isfinite(self._motion), axis=1)
-        places = learn_codebook(self._motion[known], states, seed)
-        labels = np.full(len(known), -1, dtype=np.int64)
-        labels[known] = places.symbols(self._motion[known])
-        parts = np.split(labels, self._ends[:-1])
-        counted = count_labels(parts, self.stretches, len(places), len(self.codebook))
-        return improve(counted, self.stretches, passes)
 
     def follow(self, states: int, passes: int, sharpness: float, readout: str) -> Fitted:
         """
@@ -233,12 +226,20 @@ class Learning:
         readout is ``'ridge'``, or ``'mean'`` for the mean position of each state.
         """
         tables, codebook = self.tables(states, passes), self.codebook
-        shared = _probabilities(tables.emission @ codebook.nearness(WIDTH))
+        shared = _probabilities(tables.emission @ codebook.nearness())
         # Where a recording started shows nothing about the next one.
         tables = replace(tables, emission=shared**sharpness).with_mean_start(self.stretches)
-        coefficients = _fit(
-            readout, with_constant(tables.filter_all(self.stretches)[0]), self.targets
-        )
+        seen = with_constant(tables.filter_all(self.stretches)[0])
+        coefficients: Floats = fit_ridge(seen, self.targets).coefficients.copy()
+        for column in range(self.targets.shape[1]):
+            known = np.isfinite(self.targets[:, column]).all(axis=1)
+            if not known.any():
+                # A horizon beyond every segment.
+                coefficients[column] = np.nan
+            elif readout == 'mean':
+                rows, wanted = seen[known, 1:], self.targets[known, column]
+                coefficients[column, :, 0] = 0.0
+                coefficients[column, :, 1:] = (rows.T @ wanted / rows.sum(axis=0)[:, None]).T
 
         def predict(segment: Segment) -> Predictions:
             symbols = codebook.symbols(self.channels.standardise(segment.values))
@@ -261,20 +262,6 @@ def _motion(train: TrainSplit) -> Floats:
     speed = np.sqrt(np.nanmean(np.square(moves), axis=0).sum())
     # Of a vehicle that stands neither spreads.
     return np.hstack([places / max(spread, 1e-9), moves / (max(speed, 1e-9) / 0.5)])
-
-
-def _fit(readout: str, states: Floats, targets: Floats) -> Floats:
-    """Return coefficients (H, 2, k + 1), NaN at a horizon beyond every segment."""
-    coefficients: Floats = fit_ridge(states, targets).coefficients.copy()
-    for column in range(targets.shape[1]):
-        known = np.isfinite(targets[:, column]).all(axis=1)
-        if not known.any():
-            coefficients[column] = np.nan
-        elif readout == 'mean':
-            rows, wanted = states[known, 1:], targets[known, column]
-            coefficients[column, :, 0] = 0.0
-            coefficients[column, :, 1:] = (rows.T @ wanted / rows.sum(axis=0)[:, None]).T
-    return coefficients
 
 
 def hidden_markov(train: TrainSplit, states: tuple[int, ...] = (40, 80, 20)) -> Fitted:

@@ -8,14 +8,14 @@ P. Van Overschee, B. De Moor: Subspace Identification for Linear Systems, Kluwer
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 import itertools
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from scipy.linalg import qr, schur, solve_discrete_are, solve_discrete_lyapunov
+from scipy.linalg import qr, schur, solve_discrete_are
 
 from two_manifold_ros.comparison.comparing import (
     fit_best,
@@ -28,7 +28,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import fit_ridge
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from two_manifold_ros.ticks.segments import Segment
     from two_manifold_ros.typing import Floats
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 SLOWEST = 1.0 - 1e-4
 """Largest modulus of an eigenvalue of A; rounding can push one over the unit circle from nearer
 it, and twice as far from it halves the longest memory, ten thousand ticks."""
-
-STEPS = 1000
-"""Of a recursion towards a stationary covariance; each step leaves a stable filter."""
 
 CHUNK = 4096
 """Windows laid out in memory at a time."""
@@ -55,7 +52,6 @@ class InnovationForm:
     transition: Floats  # A, (k, k)
     output: Floats  # C, (d, k)
     gain: Floats  # K, (k, d)
-    innovation: Floats  # covariance of e, (d, d)
 
     def filter(self, outputs: Floats) -> Floats:
         """Return the (T, k) predictions of the next state after each of (T, d) outputs."""
@@ -85,76 +81,39 @@ def stabilised(transition: Floats) -> Floats:
 
 
 def innovation_form(transition: Floats, output: Floats, noise: Floats) -> InnovationForm:
-    """Return the steady-state Kalman filter; noise of state and output has [[Q, S], [S', R]]."""
-    k = len(transition)
-    with suppress(np.linalg.LinAlgError):
-        spread = solve_discrete_are(
-            transition.T, output.T, noise[:k, :k], noise[k:, k:], s=noise[:k, k:]
-        )
-        gain, innovation = kalman_gain(transition, output, noise, spread)
-        if np.abs(np.linalg.eigvals(transition - gain @ output)).max() < 1.0:
-            return InnovationForm(transition, output, gain, innovation)
-    # The covariance of a prediction sinks from that of the state itself until it is stationary, so
-    # that each gain makes a stable filter.
-    spread = solve_discrete_lyapunov(transition, noise[:k, :k])
-    for _ in range(STEPS):
-        gain, innovation = kalman_gain(transition, output, noise, spread)
-        last = spread
-        spread = transition @ last @ transition.T + noise[:k, :k] - gain @ innovation @ gain.T
-        if np.abs(spread - last).max() <= 1e-12 * np.abs(last).max():
-            break
-    gain, innovation = kalman_gain(transition, output, noise, spread)
-    return InnovationForm(transition, output, gain, innovation)
+    """
+    Return the steady-state Kalman filter; noise of state and output has [[Q, S], [S', R]].
 
-
-def kalman_gain(
-    transition: Floats, output: Floats, noise: Floats, spread: Floats
-) -> tuple[Floats, Floats]:
-    """Return the gain (k, d) at a covariance of the prediction, and the innovation's (d, d)."""
+    ``LinAlgError`` says that the Riccati equation has no solution, or none with a stable filter.
+    """
     k = len(transition)
+    spread = solve_discrete_are(
+        transition.T, output.T, noise[:k, :k], noise[k:, k:], s=noise[:k, k:]
+    )
     innovation = output @ spread @ output.T + noise[k:, k:]
     crossed = transition @ spread @ output.T + noise[:k, k:]
-    return crossed @ np.linalg.pinv(innovation, hermitian=True), innovation
+    gain = crossed @ np.linalg.pinv(innovation, hermitian=True)
+    if np.abs(np.linalg.eigvals(transition - gain @ output)).max() >= 1.0:
+        msg = 'the Kalman filter of the system is not stable'
+        raise np.linalg.LinAlgError(msg)
+    return InnovationForm(transition, output, gain)
 
 
-@dataclass(frozen=True)
-class Hankel:
-    """LQ decomposition of a block Hankel matrix, pasts above futures, over its windows."""
+def decompose_hankel(segments: Sequence[Floats], block_rows: int) -> Floats:
+    """
+    Return L of the LQ decomposition of a block Hankel matrix, pasts above futures: (2 i d, 2 i d).
 
-    factor: Floats  # (2 i d, 2 i d), L, lower triangular
-    block_rows: int  # i, ticks in a past and in a future
-    outputs: int  # d, channels
-
-    @property
-    def past(self) -> int:
-        """Rows of the pasts, i d."""
-        return self.block_rows * self.outputs
-
-    @property
-    def projection(self) -> Floats:
-        r"""Futures projected on pasts, :math:`Y_f / Y_p`, in the coordinates of Q: (i d, i d)."""
-        return self.factor[self.past :, : self.past]
-
-
-def count_windows(segments: Sequence[Floats], block_rows: int) -> int:
-    """Return how many pasts followed by futures, ``block_rows`` ticks each, there are."""
-    return sum(max(0, len(segment) - 2 * block_rows + 1) for segment in segments)
-
-
-def needed_windows(outputs: int, block_rows: int) -> int:
-    """Return how many windows a regression on the past and one more tick needs."""
-    return (block_rows + 1) * outputs + 1
-
-
-def decompose_hankel(segments: Sequence[Floats], block_rows: int) -> Hankel:
-    """Decompose outputs (T, d) without a gap; raise ``InputError`` below ``needed_windows``."""
+    It is of outputs (T, d) without a gap, in windows of i ``block_rows`` before and after. An
+    ``InputError`` says that there are fewer than a regression on the past and one more tick needs.
+    """
     outputs = segments[0].shape[1]
-    windows = count_windows(segments, block_rows)
-    if windows < needed_windows(outputs, block_rows):
+    windows = sum(max(0, len(segment) - 2 * block_rows + 1) for segment in segments)
+    needed = (block_rows + 1) * outputs + 1
+    if windows < needed:
         msg = (
-            f'N4SID with {block_rows} block rows of {outputs} channels needs '
-            f'{needed_windows(outputs, block_rows)} windows of {2 * block_rows} ticks without a '
-            f'gap, but the recording has {windows}; record longer or shorten --window'
+            f'N4SID with {block_rows} block rows of {outputs} channels needs {needed} windows of '
+            f'{2 * block_rows} ticks without a gap, but the recording has {windows}; record '
+            'longer or shorten --window'
         )
         raise InputError(msg)
     width = 2 * block_rows * outputs
@@ -169,57 +128,78 @@ def decompose_hankel(segments: Sequence[Floats], block_rows: int) -> Hankel:
             upper = qr(np.concatenate([upper, rows]), mode='r', overwrite_a=True)[0][:width]
     factor = np.zeros((width, width))
     factor[:, : len(upper)] = upper.T / np.sqrt(windows)
-    return Hankel(factor, block_rows, outputs)
+    return factor
 
 
-def find_directions(hankel: Hankel, weighting: str) -> tuple[Floats, Floats]:
+def find_directions(factor: Floats, weighting: str) -> tuple[Floats, Floats]:
     """Return orthonormal directions (i d, r) that the past predicts, strongest first, and (r,)."""
-    matrix = hankel.projection
+    past = len(factor) // 2
+    matrix = factor[past:, :past]
     if weighting == 'principal':
         # Faint directions of the past count less; else all alike, 'unweighted'.
-        matrix = matrix @ hankel.factor[: hankel.past, : hankel.past].T
+        matrix = matrix @ factor[:past, :past].T
     vectors, strengths, _ = np.linalg.svd(matrix)
     # Directions weaker than this, against the strongest, are rounding.
     rank = max(1, int(np.count_nonzero(strengths > 1e-9 * strengths[0])))
     return vectors[:, :rank], strengths[:rank]
 
 
-def identify(hankel: Hankel, directions: tuple[Floats, Floats], order: int) -> InnovationForm:
+def identify(
+    factor: Floats, outputs: int, directions: tuple[Floats, Floats], order: int
+) -> InnovationForm:
     """Identify a system of an order, or of the largest that the directions support."""
     vectors, strengths = directions
-    past, one_more = hankel.past, hankel.past + hankel.outputs
-    order = min(order, len(strengths), past - hankel.outputs)
+    past = len(factor) // 2
+    one_more = past + outputs
+    order = min(order, len(strengths), past - outputs)
     observability = vectors[:, :order] * np.sqrt(strengths[:order])
     before = np.zeros((order, one_more))
-    before[:, :past] = np.linalg.pinv(observability) @ hankel.projection
-    shortened = np.linalg.pinv(observability[: -hankel.outputs])
-    after = shortened @ hankel.factor[one_more:, :one_more]
-    outputs = hankel.factor[past:one_more, :one_more]
-    wanted = np.concatenate([after, outputs])
+    # Futures projected on pasts, in the coordinates of Q.
+    before[:, :past] = np.linalg.pinv(observability) @ factor[past:, :past]
+    after = np.linalg.pinv(observability[:-outputs]) @ factor[one_more:, :one_more]
+    wanted = np.concatenate([after, factor[past:one_more, :one_more]])
     system = np.linalg.lstsq(before.T, wanted.T, rcond=None)[0].T
     transition, output = stabilised(system[:order]), system[order:]
     residuals = wanted - np.concatenate([transition, output]) @ before
     return innovation_form(transition, output, residuals @ residuals.T)
 
 
-class Subspaces:
-    """Filters of candidates fitted to one training part; what they share is kept."""
+def kalman_filter(
+    train: TrainSplit, states: int | None = None, block_rows: int | None = None
+) -> Fitted:
+    """Fit the Kalman filter of stochastic N4SID; what is ``None`` is chosen on held-out blocks."""
+    window, outputs = train.dataset.window, train.dataset.observations[0].shape[1]
+    # The first of each is the paper's.
+    shares = [max(2, round(share * window)) for share in (1.0, 0.5, 0.75, 1.5, 2.0)]
+    possible = [rows for rows in shares if rows * outputs <= MOST_ROWS]
+    candidates: list[dict[str, Any]] = [
+        {'states': most, 'block_rows': rows, 'weighting': weighting}
+        for rows, weighting, most in itertools.product(
+            [block_rows] if block_rows else possible or [window],
+            ('unweighted', 'principal'),
+            [states] if states else [20, 40, 80, 160],
+        )
+    ]
+    return fit_best(candidates, train, _prepare)
 
-    def __init__(self, train: TrainSplit) -> None:
-        self._train = train
-        self._hankels: dict[int, Hankel] = {}
-        self._directions: dict[tuple[int, str], tuple[Floats, Floats]] = {}
 
-    def fit(self, states: int, block_rows: int, weighting: str) -> Fitted:
-        """Identify a system of at most so many states and regress the positions on them."""
-        dataset = self._train.dataset
-        if block_rows not in self._hankels:
-            self._hankels[block_rows] = decompose_hankel(dataset.observations, block_rows)
-        hankel, key = self._hankels[block_rows], (block_rows, weighting)
-        if key not in self._directions:
-            self._directions[key] = find_directions(hankel, weighting)
-        system = identify(hankel, self._directions[key], states)
-        coefficients = fit_readout(system, self._train)
+def _prepare(train: TrainSplit) -> Callable[..., Fitted]:
+    """Return a function that fits settings to a training part; what they share is kept."""
+    dataset = train.dataset
+    outputs = dataset.observations[0].shape[1]
+
+    @cache
+    def decomposed(block_rows: int) -> Floats:
+        return decompose_hankel(dataset.observations, block_rows)
+
+    @cache
+    def directions(block_rows: int, weighting: str) -> tuple[Floats, Floats]:
+        return find_directions(decomposed(block_rows), weighting)
+
+    def fit(states: int, block_rows: int, weighting: str) -> Fitted:
+        factor, found = decomposed(block_rows), directions(block_rows, weighting)
+        system = identify(factor, outputs, found, states)
+        coefficients = fit_readout(system, train)
         horizons, _, width = coefficients.shape
 
         def predict(segment: Segment) -> Predictions:
@@ -230,35 +210,7 @@ class Subspaces:
 
         return Fitted(predict, {'states': len(system.transition)})
 
-
-def kalman_filter(
-    train: TrainSplit, states: int | None = None, block_rows: int | None = None
-) -> Fitted:
-    """Fit the Kalman filter of stochastic N4SID; what is ``None`` is chosen on held-out blocks."""
-    # The first of each is the paper's.
-    candidates: list[dict[str, Any]] = [
-        {'states': most, 'block_rows': rows, 'weighting': weighting}
-        for rows, weighting, most in itertools.product(
-            [block_rows] if block_rows else _possible_rows(train),
-            ('unweighted', 'principal'),
-            [states] if states else [20, 40, 80, 160],
-        )
-    ]
-    return fit_best(candidates, train, lambda part: Subspaces(part).fit)
-
-
-def _possible_rows(train: TrainSplit) -> list[int]:
-    """Return the block rows that the training part is long enough for."""
-    observations, window = train.dataset.observations, train.dataset.window
-    outputs = observations[0].shape[1]
-    possible = [
-        rows
-        for rows in (max(2, round(share * window)) for share in (1.0, 0.5, 0.75, 1.5, 2.0))
-        if rows * outputs <= MOST_ROWS
-        and count_windows(observations, rows) >= needed_windows(outputs, rows)
-    ]
-    # Where not one will do, the first says why.
-    return possible or [window]
+    return fit
 
 
 def fit_readout(system: InnovationForm, train: TrainSplit) -> Floats:

@@ -49,16 +49,15 @@ GIVEN_S = 0.5
 """Seconds of driving, and ten ticks at least, whose positions are given and show the start."""
 
 
-def mean_position(train: TrainSplit) -> Fitted:
-    """Return the mean of the known training positions, which a method must beat."""
-    mean, horizons = train.mean_position(), len(train.horizons)
-    return Fitted(lambda each: Predictions(np.tile(mean, (len(each), horizons, 1))), {})
+def still_position(train: TrainSplit, *, of_tick: bool) -> Fitted:
+    """Answer the true position of the tick, or the mean of training, which a method must beat."""
+    mean, horizons = None if of_tick else train.mean_position(), len(train.horizons)
 
+    def predict(segment: Segment) -> Predictions:
+        places = segment.positions if mean is None else np.tile(mean, (len(segment), 1))
+        return Predictions(np.repeat(places[:, None], horizons, axis=1))
 
-def previous_position(train: TrainSplit) -> Fitted:
-    """Return the true position at the tick, which is given to no other method."""
-    horizons = len(train.horizons)
-    return Fitted(lambda e: Predictions(np.repeat(e.positions[:, None], horizons, axis=1)), {})
+    return Fitted(predict, {})
 
 
 def nearest_windows(train: TrainSplit) -> Fitted:
@@ -95,7 +94,17 @@ def follow_nearest(train: TrainSplit, neighbours: int, window: int) -> Fitted:
             live.push(observation)
             if not live.full:
                 continue
-            near, counted = _nearest_known(live.distances(), known, neighbours)
+            distances, amount, found = live.distances(), 2 * neighbours, False
+            while not found:
+                near = np.arange(len(distances))
+                if amount < len(distances):
+                    near = np.argpartition(distances, amount)[:amount]
+                near = near[np.argsort(distances[near], kind='stable')]
+                rank = known[near].cumsum(axis=0)
+                # Near the end of a segment the position at a horizon is unknown: look further.
+                found = len(near) == len(distances) or rank[-1].min() >= neighbours
+                amount *= 4
+            counted = known[near] & (rank <= neighbours)
             total = counted.sum(axis=0).astype(np.float64)
             total[total == 0.0] = np.nan
             sums = np.einsum('nh,nhc->hc', counted, targets[near])
@@ -103,22 +112,6 @@ def follow_nearest(train: TrainSplit, neighbours: int, window: int) -> Fitted:
         return Predictions(positions)
 
     return Fitted(predict, {})
-
-
-def _nearest_known(distances: Floats, known: Bools, neighbours: int) -> tuple[Ints, Bools]:
-    """Return windows, nearest first, and which of them count at each horizon."""
-    amount = 2 * neighbours
-    while True:
-        if amount >= len(distances):
-            near = np.argsort(distances, kind='stable')
-        else:
-            near = np.argpartition(distances, amount)[:amount]
-            near = near[np.argsort(distances[near], kind='stable')]
-        rank = known[near].cumsum(axis=0)
-        # Near the end of a segment the position at a horizon is unknown, so look further.
-        if len(near) == len(distances) or rank[-1].min() >= neighbours:
-            return near, known[near] & (rank <= neighbours)
-        amount *= 4
 
 
 @dataclass(frozen=True)
@@ -131,6 +124,11 @@ class Motion:
     fastest_m_s: float
     ahead_s: Floats  # (H,), the horizons
     period_s: float
+
+    @property
+    def fitted(self) -> Fitted:
+        """The method, with the weights as its settings."""
+        return Fitted(self.predict, {'weights': self.weights.tolist()})
 
     def predict(self, segment: Segment) -> Predictions:
         """Integrate from the first second of driving on: x, y (m), course (rad), speed (m/s)."""
@@ -166,20 +164,33 @@ def _way(course: float, speed: float, rate: float, seconds: Floats) -> Floats:
     return np.stack([chord * np.cos(course + half), chord * np.sin(course + half)], axis=1)
 
 
-def dead_reckoning(train: TrainSplit) -> Fitted:
-    """Return the filter that integrates `learn_motion`, with the weights as its settings."""
-    motion = learn_motion(train)
-    return Fitted(motion.predict, {'weights': motion.weights.tolist()})
-
-
 def learn_motion(train: TrainSplit) -> Motion:
     """Regress the motion on the live axes; ``InputError`` without a kind of them or motion."""
     live, period_s = train.dataset.channels.live, train.dataset.period_s
-    for kind, each in (('accelerometer', live[:3]), ('gyroscope', live[3:])):
-        if not each.any():
-            msg = f'no {kind} axis varies in training, so the IMU alone shows no motion'
-            raise InputError(msg)
-    values, motion = _pairs(train)
+    if not (live[:3].any() and live[3:].any()):
+        msg = 'no accelerometer axis, or no gyroscope axis, varies in training: it shows no motion'
+        raise InputError(msg)
+    window = max(2 * round(0.3 / period_s / 2) + 1, 5)
+    span = max(round(SPAN_S / period_s), 1)
+    # Means over the span of channels (n, 6), and least speed and means of speed, course rate and
+    # acceleration (n, 4).
+    means, motions = [np.empty((0, 6))], [np.empty((0, 4))]
+    for segment in train.dataset.segments:
+        known: Bools = np.asarray(np.isfinite(segment.positions).all(axis=1))
+        for start, stop in stretches_of(known):
+            if stop - start <= window + span:
+                continue
+            places = segment.positions[start:stop]
+            velocity = savgol_filter(places, window, 3, axis=0, deriv=1, delta=period_s)
+            speeds = np.linalg.norm(velocity, axis=1)
+            course = np.unwrap(np.arctan2(velocity[:, 1], velocity[:, 0]))
+            rates = np.diff(np.column_stack([course, speeds]), axis=0) / period_s
+            moving = np.column_stack([(speeds[1:] + speeds[:-1]) / 2.0, rates])
+            spans = sliding_window_view(moving, span, axis=0)
+            motions.append(np.column_stack([spans[:, 0].min(axis=1), spans.mean(axis=2)]))
+            seen = segment.values[start + 1 : stop]
+            means.append(sliding_window_view(seen, span, axis=0).mean(axis=2))
+    values, motion = np.concatenate(means), np.concatenate(motions)
     # At a fifth of the usual speed the course does not show the heading.
     usual = float(np.quantile(motion[:, 0], 0.75)) if len(motion) else 0.0
     driving = motion[:, 0] > max(0.2 * usual, 1e-3)
@@ -204,30 +215,6 @@ def learn_motion(train: TrainSplit) -> Motion:
     return Motion(weights, gain, usual, 2.0 * fastest, ahead_s, period_s)
 
 
-def _pairs(train: TrainSplit) -> tuple[Floats, Floats]:
-    """Return over ``SPAN_S`` means of channels (n, 6), and least speed and means of motion."""
-    period_s = train.dataset.period_s
-    window = max(2 * round(0.3 / period_s / 2) + 1, 5)
-    span = max(round(SPAN_S / period_s), 1)
-    values, motions = [np.empty((0, 6))], [np.empty((0, 4))]
-    for segment in train.dataset.segments:
-        known = np.asarray(np.isfinite(segment.positions).all(axis=1))
-        for start, stop in stretches_of(known):
-            if stop - start <= window + span:
-                continue
-            places = segment.positions[start:stop]
-            velocity = savgol_filter(places, window, 3, axis=0, deriv=1, delta=period_s)
-            speeds = np.linalg.norm(velocity, axis=1)
-            course = np.unwrap(np.arctan2(velocity[:, 1], velocity[:, 0]))
-            rates = np.diff(np.column_stack([course, speeds]), axis=0) / period_s
-            motion = np.column_stack([(speeds[1:] + speeds[:-1]) / 2.0, rates])
-            spans = sliding_window_view(motion, span, axis=0)
-            motions.append(np.column_stack([spans[:, 0].min(axis=1), spans.mean(axis=2)]))
-            seen = segment.values[start + 1 : stop]
-            values.append(sliding_window_view(seen, span, axis=0).mean(axis=2))
-    return np.concatenate(values), np.concatenate(motions)
-
-
 def _regress(values: Floats, target: Floats, axes: Ints) -> tuple[Floats, float]:
     """Return the (7,) weights of some of (n, 6) channels and 1, and what is left, robustly."""
     columns = np.append(axes, 6)
@@ -241,14 +228,6 @@ def _regress(values: Floats, target: Floats, axes: Ints) -> tuple[Floats, float]
         # Four robust deviations off are jumps of the reference, and crashes.
         kept = np.asarray(left <= 4.0 * scale + 1e-12)
     return weights, scale
-
-
-def own_filter(train: TrainSplit, **changes: Any) -> Fitted:  # noqa: ANN401 - any settings
-    """Train a model of this package at the rate of all, with some settings changed."""
-    dataset = train.dataset
-    asked = replace(train.settings, rate_hz=dataset.rate_hz, window=dataset.window)
-    wanted = asked.with_method(**{'method': asked.method, **changes})
-    return fitted_model(train_model(train.recordings, wanted))
 
 
 def fitted_model(model: TrainedModel) -> Fitted:
@@ -293,15 +272,23 @@ def fitted_model(model: TrainedModel) -> Fitted:
     return Fitted(predict, chosen)
 
 
+def own_filter(train: TrainSplit, **changes: Any) -> Fitted:  # noqa: ANN401 - any settings
+    """Train a model of this package at the rate of all, with some settings changed."""
+    dataset = train.dataset
+    asked = replace(train.settings, rate_hz=dataset.rate_hz, window=dataset.window)
+    wanted = asked.with_method(**{'method': asked.method, **changes})
+    return fitted_model(train_model(train.recordings, wanted))
+
+
 def own(name: str, title: str, **changes: Any) -> Method:  # noqa: ANN401 - any settings
     """Return a method that trains a model of this package with some settings changed."""
     return Method(name, title, partial(own_filter, **changes))
 
 
 _USUAL = (
-    Method('mean', 'mean position', mean_position),
-    Method('previous', 'previous position', previous_position, sees_positions=True),
-    Method('imu-only', 'integrated IMU', dead_reckoning, sees_positions=True),
+    Method('mean', 'mean position', partial(still_position, of_tick=False)),
+    Method('previous', 'previous position', partial(still_position, of_tick=True), True),
+    Method('imu-only', 'integrated IMU', lambda train: learn_motion(train).fitted, True),
     Method('kalman', 'Kalman filter (N4SID)', kalman_filter),
     Method('hmm', 'HMM (EM)', hidden_markov),
     Method('nearest', 'nearest windows', nearest_windows),

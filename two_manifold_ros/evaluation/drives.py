@@ -1,11 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Score drives of many vehicles, each where it is read, and sum up by vehicle, day and place."""
+"""Score drives of many vehicles, each where it is read, and sum up by vehicle and day."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
@@ -13,19 +13,12 @@ from types import MappingProxyType
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import (
-    evaluate,
-    in_plane_of,
-    recordings_by_route,
-    trained_lag,
-)
+from two_manifold_ros.evaluation.evaluate import evaluate, in_plane_of, route_of, trained_lag
 from two_manifold_ros.fleet import spread
 from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.inspection.positions import check_units
-from two_manifold_ros.inspection.shared_places import SHARED
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 from two_manifold_ros.sources import public
 
@@ -33,19 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from two_manifold_ros.model.model import ModelHead
-    from two_manifold_ros.typing import Floats
-
-MOST_PLACES = 200
-"""Places along a route at which errors are summed: a half of a per cent of a lap each."""
-
-SEPARATE = 0.1
-"""Share of the longer side of a route that weak places which are listed are apart."""
-
-FEWEST_DRIVES = 6
-"""Drives of a vehicle of which it can be said that errors grow: five in a row are chance."""
-
-DRIFT_CHANCE = 0.01
-"""Probability at which a vehicle whose errors do not grow is said to drift, in a whole fleet."""
 
 
 @dataclass(frozen=True)
@@ -55,37 +35,17 @@ class DriveScore:
     path: str
     trouble: str = ''  # why it has no scores, in a sentence
     vehicle: str = ''  # name of the folder that the bag is in
-    begins_ns: int = 0
+    day: str = ''  # of the first sample, UTC
     route: str = ''  # of the model, where it knows several
     ticks: int = 0  # after the first window
     published: int = 0
     error_m: float = 0.0
     published_error_m: float = 0.0
-    places: Floats | None = None  # (P, 3): ticks, published and error_m at each of `places_of`
-
-    @property
-    def day(self) -> str:
-        """Date of the first sample, UTC."""
-        return datetime.fromtimestamp(self.begins_ns * 1e-9, timezone.utc).date().isoformat()
 
     @property
     def mean_m(self) -> float:
         """Mean error over all ticks."""
         return self.error_m / max(self.ticks, 1)
-
-
-def places_of(model: ModelHead) -> Floats:
-    """Return at most ``MOST_PLACES`` places (P, 2) along the track of a model of one route."""
-    track = model.track[np.isfinite(model.track).all(axis=1)]
-    apart_m = float(np.ptp(track, axis=0).max()) / MOST_PLACES
-    while True:
-        # A cell has one place: the first position of the track in it.
-        cells = np.floor(track / apart_m).astype(np.int64)
-        _, first = np.unique(cells, axis=0, return_index=True)
-        if len(first) <= MOST_PLACES:
-            places: Floats = track[np.sort(first)]
-            return places
-        apart_m *= 1.2
 
 
 def score_drives(
@@ -119,13 +79,13 @@ def score_drive(
     sensors: Mapping[str, str] = MappingProxyType({}),
 ) -> DriveScore:
     """Score the first ``until_s`` of a bag, in step as trained, or say why it cannot be."""
-    place = Path(public(path))
-    name = DriveScore(public(path), vehicle=place.absolute().parent.name)
+    shown = public(path)
+    name = DriveScore(shown, vehicle=Path(shown).absolute().parent.name)
     try:
         recording = read_recording(path, options).between(None, until_s)
         check_units([recording])
-        recording = recording.with_sensors_named(sensors)
-        ((route, _),) = recordings_by_route(model, [in_plane_of(model, recording)]).items()
+        recording = in_plane_of(model, recording.with_sensors_named(sensors))
+        route = route_of(recording, model)
         head = model.routes[route]
         recording = in_plane_of(head, recording)
         (recording,) = put_in_step([recording], position_lag or trained_lag(head))
@@ -135,36 +95,24 @@ def score_drive(
     (run,), truth = found.runs, found.truths[0][:, 0]
     known = np.isfinite(truth).all(axis=1)
     if not known.any():
-        return replace(name, trouble=f'{name.path}: no present position of it is known')
-    places = places_of(head)
-    apart_m, at = KDTree(places).query(truth[known])
-    # Beside a place, or between two of them.
-    along_m = 2.0 * float(np.quantile(KDTree(places).query(places, 2)[0][:, 1], 0.95))
-    if np.mean(apart_m <= along_m) < SHARED:
-        trouble = (
-            f'{name.path}: less than {SHARED:.0%} of its positions are along the route of the '
-            'model'
-        )
-        return replace(name, trouble=trouble)
+        return replace(name, trouble=f'{shown}: no present position of it is known')
     errors = np.linalg.norm(run.positions[known, 0] - truth[known], axis=1)
     published = run.published[known]
-    sums = np.zeros((len(places), 3))
-    np.add.at(sums, at, np.column_stack([np.ones(len(at)), published, errors]))
+    first = datetime.fromtimestamp(recording.imu.first_stamp * 1e-9, timezone.utc)
     return replace(
         name,
-        begins_ns=recording.imu.first_stamp,
+        day=first.date().isoformat(),
         route=route,
         ticks=len(errors),
         published=int(published.sum()),
         error_m=float(errors.sum()),
         published_error_m=float(errors[published].sum()),
-        places=sums,
     )
 
 
 @dataclass(frozen=True)
 class Total:
-    """Scores of drives together, and the errors of their first and last third if these grow."""
+    """Scores of drives together."""
 
     drives: int
     ticks: int
@@ -173,27 +121,12 @@ class Total:
     published_mean_m: float | None
     worst_m: float
     worst: str
-    grows_m: tuple[float, float] | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain values."""
-        return vars(self) | {'grows_m': None if self.grows_m is None else list(self.grows_m)}
 
 
-def total_of(scores: Sequence[DriveScore], vehicles: int = 0) -> Total:
-    """Return the scores of drives together; of one of so many ``vehicles`` whether errors grow."""
+def total_of(scores: Sequence[DriveScore]) -> Total:
+    """Return the scores of drives together."""
     ticks, published = (sum(getattr(each, n) for each in scores) for n in ('ticks', 'published'))
     worst = max(scores, key=lambda each: each.mean_m)
-    grows = None
-    if vehicles and len(scores) >= FEWEST_DRIVES:
-        from scipy.stats import spearmanr  # noqa: PLC0415 - takes half a second
-
-        ordered = sorted(scores, key=lambda each: each.begins_ns)
-        means = np.array([each.mean_m for each in ordered])
-        ranks = spearmanr(np.arange(len(means)), means, alternative='greater')
-        if ranks.pvalue < DRIFT_CHANCE / vehicles:
-            third = len(means) // 3
-            grows = float(means[:third].mean()), float(means[-third:].mean())
     return Total(
         len(scores),
         ticks,
@@ -202,16 +135,14 @@ def total_of(scores: Sequence[DriveScore], vehicles: int = 0) -> Total:
         sum(each.published_error_m for each in scores) / published if published else None,
         worst.mean_m,
         worst.path,
-        grows,
     )
 
 
 @dataclass(frozen=True)
 class Fleet:
-    """Scores of many drives of one route, and its places (P, 2), see `places_of`."""
+    """Scores of many drives of one route."""
 
     scores: tuple[DriveScore, ...]
-    places: Floats
 
     @property
     def total(self) -> Total:
@@ -220,59 +151,27 @@ class Fleet:
 
     def by(self, name: str) -> dict[str, Total]:
         """Return scores by ``vehicle`` or by ``day``."""
-        values = sorted({str(getattr(each, name)) for each in self.scores})
-        groups = {
-            value: [each for each in self.scores if getattr(each, name) == value]
-            for value in values
-        }
-        tested = len(values) if name == 'vehicle' else 0
-        return {value: total_of(group, tested) for value, group in groups.items()}
+        groups: dict[str, list[DriveScore]] = {}
+        for each in sorted(self.scores, key=lambda each: str(getattr(each, name))):
+            groups.setdefault(getattr(each, name), []).append(each)
+        return {value: total_of(group) for value, group in groups.items()}
 
-    @property
-    def at_places(self) -> Floats:
-        """Ticks, ticks published and the sum of errors at each place: (P, 3)."""
-        sums = np.zeros((len(self.places), 3))
-        for each in self.scores:
-            sums += 0.0 if each.places is None else each.places
-        return sums
-
-    def weakest(self, most: int) -> list[dict[str, float]]:
-        """Return the places of the largest mean errors, ``SEPARATE``, of those often driven."""
-        ticks, published, errors = self.at_places.T
-        # What is driven once in many drives is no place of the route, but a slip.
-        often = ticks > 0.1 * np.median(ticks[ticks > 0.0])
-        means = np.where(often, errors / np.maximum(ticks, 1.0), -1.0)
-        apart_m = SEPARATE * float(np.ptp(self.places, axis=0).max())
-        found = list[dict[str, float]]()
-        while len(found) < most and (means >= 0.0).any():
-            worst = int(np.argmax(means))
-            x, y = self.places[worst].tolist()
-            share = float(published[worst] / ticks[worst])
-            found.append({'x': x, 'y': y, 'mean_m': float(means[worst]), 'published_share': share})
-            near = np.linalg.norm(self.places - self.places[worst], axis=1) <= apart_m
-            means[near] = -1.0
-        return found
-
-    def to_json(self, most: int) -> dict[str, Any]:
-        """Return tables as JSON values, and so many of the weakest places."""
+    def to_json(self) -> dict[str, Any]:
+        """Return tables as JSON values."""
         return {
-            'all': self.total.to_json(),
-            'vehicles': {name: each.to_json() for name, each in self.by('vehicle').items()},
-            'days': {name: each.to_json() for name, each in self.by('day').items()},
-            'weakest_places': self.weakest(most),
+            'all': asdict(self.total),
+            'vehicles': {name: asdict(each) for name, each in self.by('vehicle').items()},
+            'days': {name: asdict(each) for name, each in self.by('day').items()},
         }
 
 
-def fleets_of(model: ModelHead, scores: Sequence[DriveScore]) -> dict[str, Fleet]:
+def fleets_of(scores: Sequence[DriveScore]) -> dict[str, Fleet]:
     """Return scores by the route of the model; raise ``InputError`` if no drive has scores."""
-    routes = {each.route for each in scores if not each.trouble}
-    if not routes:
+    good = [each for each in scores if not each.trouble]
+    if not good:
         msg = f'none of the bags could be scored; of the first: {scores[0].trouble}'
         raise InputError(msg)
     return {
-        name: Fleet(
-            tuple(each for each in scores if not each.trouble and each.route == name),
-            places_of(model.routes[name]),
-        )
-        for name in sorted(routes)
+        name: Fleet(tuple(each for each in good if each.route == name))
+        for name in sorted({each.route for each in good})
     }

@@ -8,7 +8,6 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-import math
 from statistics import median
 import time
 from typing import Any, TYPE_CHECKING
@@ -36,12 +35,12 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.filter import Filter
-    from two_manifold_ros.model.model import ModelHead, RouteModel
+    from two_manifold_ros.model.model import ModelHead, NetworkLines, RouteModel
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.typing import Bools, Floats, Ints
 
-UNUSABLE, ELSEWHERE = 'unusable_positions', 'positions_on_other_routes'
-"""Counters of estimates without a usable position at a horizon, and of those of another route."""
+UNUSABLE = 'unusable_positions'
+"""Counter of estimates without a usable position at a horizon, as those of another route."""
 
 
 @dataclass(frozen=True)
@@ -56,16 +55,10 @@ class FilterRun:
     causes: tuple[str, ...]  # empty if all is well
     reasons: Mapping[str, str]  # the last sentence about each cause
     seconds_per_tick: Floats  # wall time, ticks before the first window included
-    counters: Counter[str]  # of the filter, and `UNUSABLE` and `ELSEWHERE`
-    routes: tuple[str, ...] = ()  # empty names where the model knows one route
-    lines: tuple[str, ...] = ()
-    at_end: Assessment | None = None  # state, cause and cure after the last sample
-
-    @property
-    def withheld(self) -> Counter[str]:
-        """Number of estimates that are not published, by cause."""
-        graded = zip(self.causes, self.published.tolist(), strict=True)
-        return Counter(cause for cause, published in graded if not published)
+    counters: Counter[str]  # of the filter, and `UNUSABLE`
+    routes: tuple[str, ...]  # empty names where the model knows one route
+    lines: tuple[str, ...]
+    at_end: Assessment  # state, cause and cure after the last sample
 
 
 def in_plane_of(model: ModelHead, recording: Recording) -> Recording:
@@ -81,17 +74,15 @@ def in_plane_of(model: ModelHead, recording: Recording) -> Recording:
 
 def trained_lag(model: ModelHead) -> str:
     """Return the position lag of the training for `put_in_step`; empty if it was none."""
+    found: list[float] = []
     # A summary may be anything.
     with suppress(AttributeError, LookupError, TypeError, ValueError):
         found = [float(row['corrected_s']) for row in model.summary.get('position_lag', [])]
-        # Of bags that differ none is the rule.
-        if found and max(found) - min(found) <= 0.5 / model.rate_hz:
-            seconds = median(found)
-            if abs(seconds) > FURTHEST_S:
-                # That was a clock, which may have been set since.
-                return AUTO
-            return str(seconds) if seconds else ''
-    return ''
+    # Of bags that differ none is the rule.
+    if not found or not max(found) - min(found) <= 0.5 / model.rate_hz or not median(found):
+        return ''
+    # What is further was a clock, which may have been set since.
+    return AUTO if abs(median(found)) > FURTHEST_S else str(median(found))
 
 
 def recordings_by_route(
@@ -102,11 +93,11 @@ def recordings_by_route(
         return {'': list(recordings)}
     found: dict[str, list[Recording]] = {}
     for recording in recordings:
-        found.setdefault(_route_of(recording, model), []).append(recording)
+        found.setdefault(route_of(recording, model), []).append(recording)
     return {name: found[name] for name in model.routes if name in found}
 
 
-def _route_of(recording: Recording, model: ModelHead) -> str:
+def route_of(recording: Recording, model: ModelHead) -> str:
     """Return the name of the route at whose places a recording drives most."""
     shares, stream = {}, recording.positions
     for name, each in model.routes.items():
@@ -116,20 +107,19 @@ def _route_of(recording: Recording, model: ModelHead) -> str:
             period_s = 1.0 / each.rate_hz
             tracks = [positions_apart(recording, period_s), each.track]
             shares[name] = float(shared_places(tracks, period_s)[0, 1])
-    names = ', '.join(model.routes)
     if not shares:
         msg = (
-            f'{recording.name}: it has no positions in the frame of a route that the model knows '
-            f'({names}), so the right one is not known: evaluate on recordings with positions in '
-            'the frames of the training'
+            f'{recording.name}: it has no positions in the frame of a route of the model, so its '
+            'route is not known: evaluate on recordings with positions in the frames of the '
+            'training'
         )
         raise InputError(msg)
     best = max(shares, key=shares.__getitem__)
     if shares[best] < SHARED:
         msg = (
-            f'{recording.name}: next to none of its places are on a route that the model knows '
-            f'({names}), driven in the same direction, so no estimate could be right: '
-            'two-manifold replay shows whether the filter stays lost there'
+            f'{recording.name}: next to none of its places are on a route of the model, driven in '
+            'the same direction, so no estimate could be right: two-manifold replay shows whether '
+            'the filter stays lost there'
         )
         raise InputError(msg)
     return best
@@ -152,11 +142,18 @@ def read_on(model: ModelHead, route: str, estimates: Sequence[Estimate]) -> tupl
             positions[row], covariances[row] = each.positions, each.covariances
         elif (own.frame_id, own.origin) == (head.frame_id, head.origin):
             others.append(row)
-    at_place = _are_at_places([estimates[row] for row in others], head)
-    for row in np.array(others, dtype=np.int64)[at_place].tolist():
+    others = [row for row in others if np.isfinite(estimates[row].positions[0]).all()]
+    if not others:
+        return positions, covariances
+    # Places of a drive are a stride apart.
+    stride_m = np.nanmedian(np.linalg.norm(np.diff(head.track, axis=0), axis=1))
+    places = KDTree(head.track[np.isfinite(head.track).all(axis=1)])
+    for row in others:
         each = estimates[row]
-        own = routes[each.route]
-        ahead_ns = [horizon * own.period_ns for horizon in own.horizons]
+        if places.query(each.positions[0])[0] > np.fmax(each.ellipse_m, stride_m):
+            continue
+        period_ns = routes[each.route].period_ns
+        ahead_ns = [horizon * period_ns for horizon in routes[each.route].horizons]
         for index, horizon in enumerate(head.horizons):
             if horizon * head.period_ns in ahead_ns:
                 column = ahead_ns.index(horizon * head.period_ns)
@@ -165,40 +162,19 @@ def read_on(model: ModelHead, route: str, estimates: Sequence[Estimate]) -> tupl
     return positions, covariances
 
 
-def _are_at_places(estimates: Sequence[Estimate], model: ModelHead) -> Bools:
-    """Return whether estimates (T,) in the frame of a route are at places of it."""
-    here = np.array([each.positions[0] for each in estimates]).reshape(-1, 2)
-    found: Bools = np.isfinite(here).all(axis=1)
-    if found.any():
-        track = model.track
-        # Places of a drive are a stride apart.
-        stride_m = np.nanmedian(np.linalg.norm(np.diff(track, axis=0), axis=1))
-        reach_m = np.fmax([each.ellipse_m for each in estimates], stride_m)[found]
-        places = KDTree(track[np.isfinite(track).all(axis=1)])
-        found[found] = places.query(here[found])[0] <= reach_m
-    return found
-
-
 @dataclass(frozen=True)
 class RouteNaming:
     """How often the right route was named, one and a half windows after each start."""
 
     ticks: int
     right: float  # share of the ticks after that
-    wrong_published: float  # of those with a published position, NaN without any
-    wrong_tracking: float  # of those tracking, NaN without any
-
-    def to_json(self) -> dict[str, float | None]:
-        """Return the numbers as JSON values; none is NaN."""
-        return {name: None if math.isnan(value) else value for name, value in asdict(self).items()}
+    wrong_published: float | None  # of those with a published position, if there are any
 
 
-def are_passing(model: RouteModel, names: Sequence[str], positions: Floats) -> tuple[Bools, Bools]:
+def are_passing(
+    model: RouteModel, lines: NetworkLines, names: Sequence[str], positions: Floats
+) -> tuple[Bools, Bools]:
     """Return whether the named lines pass true positions, and where that is known: (T,)."""
-    lines = model.lines
-    if lines is None:
-        msg = 'a map without lines has none that could pass'
-        raise TypeError(msg)
     known: Bools = np.asarray(np.isfinite(positions).all(axis=1))
     named, passing = np.array(names, dtype=np.str_), np.zeros(len(names), dtype=np.bool_)
     for name, passes in zip(lines.names, lines.passes.T, strict=True):
@@ -207,20 +183,6 @@ def are_passing(model: RouteModel, names: Sequence[str], positions: Floats) -> t
         if asked.any():
             passing[asked] = KDTree(there).query(positions[asked])[0] <= lines.apart_m
     return passing, known
-
-
-def score_naming(right: Bools, late: Bools, published: Bools, tracking: Bools) -> RouteNaming:
-    """Score at which ticks (T,) the name was ``right``; those not ``late`` do not count."""
-
-    def share(chosen: Bools) -> float:
-        return float(np.mean(chosen)) if len(chosen) else math.nan
-
-    return RouteNaming(
-        int(late.sum()),
-        share(right[late]),
-        share(~right[late & published]),
-        share(~right[late & tracking]),
-    )
 
 
 def estimates_along(
@@ -277,8 +239,6 @@ def run_filter(
     counters = Counter(live.counters)
     if lost.any():
         counters[UNUSABLE] = int(lost.any(axis=1).sum())
-        others = np.array([each.route != route for each in kept], dtype=np.bool_)
-        counters[ELSEWHERE] = int(np.count_nonzero(others[lost.any(axis=1)]))
     return FilterRun(
         stamps=np.array([estimate.stamp_ns for estimate in kept], dtype=np.int64),
         positions=positions,
@@ -310,73 +270,70 @@ def driven_route(
 
 def check_fit(model: ModelHead, recording: Recording) -> None:
     """Check rate, channels, frame and origin of a recording; of an atlas one route has to fit."""
-    troubles = []
-    for each in model.routes.values():
-        try:
-            _check_fit(each, recording)
-        except InputError as error:
-            troubles.append(error)
-            continue
-        return
-    raise troubles[0]
+    troubles = [_misfit(each, recording) for each in model.routes.values()]
+    if all(troubles):
+        raise InputError(troubles[0])
 
 
-def _check_fit(model: ModelHead, recording: Recording) -> None:
-    imu = recording.imu
-    place = f'{recording.name}: topic {imu.topic}'
-    if model.channels.names != imu.names:
-        msg = (
-            f'{place} has {imu.names[0]} and similar channels, but the model takes '
-            f'{model.channels.names[0]} and similar; name a model that was trained on this sensor'
-        )
-        raise InputError(msg)
-    if not len(imu.stamps):
-        msg = f'{place} has no IMU sample in the part asked for; check --from and --until'
-        raise InputError(msg)
-    check_imu(recording, model)
-    positions = recording.positions
-    if model.frame_id == LAP_FRAME and positions is not None:
-        msg = (
+def _misfit(model: ModelHead, recording: Recording) -> str:
+    """Return in a sentence why a recording does not fit the model of a route; empty if it does."""
+    positions, trouble = recording.positions, imu_misfit(recording, model)
+    if trouble or positions is None:
+        return trouble
+    if model.frame_id == LAP_FRAME:
+        return (
             f'{recording.name}: the model knows laps and no positions, so there is nothing to '
             'compare with; time its laps with two-manifold laps'
         )
-        raise InputError(msg)
-    frame_id = positions.frame_id if positions is not None else ''
-    if positions is not None and frame_id and model.frame_id and frame_id != model.frame_id:
-        msg = (
-            f'{recording.name}: the positions on {positions.topic} are in the frame '
-            f'{frame_id!r}, but the model gives them in {model.frame_id!r}; evaluate on '
-            'positions in that frame'
+    where = f'{recording.name}: the positions on {positions.topic} are'
+    if len({positions.frame_id, model.frame_id} - {''}) > 1:
+        return (
+            f'{where} in the frame {positions.frame_id!r}, but the model gives them in '
+            f'{model.frame_id!r}; evaluate on positions in that frame'
         )
-        raise InputError(msg)
-    if positions is not None and positions.origin != model.origin:
-        msg = (
-            f'{recording.name}: the positions on {positions.topic} are '
-            f'{plane_of(positions.origin)}, but the model gives {plane_of(model.origin)}; '
+    if positions.origin != model.origin:
+        return (
+            f'{where} {plane_of(positions.origin)}, but the model gives {plane_of(model.origin)}; '
             'evaluate on positions of the kind that it was trained on'
         )
-        raise InputError(msg)
+    return ''
 
 
 def check_imu(recording: Recording, ticks: ModelHead | Dataset) -> None:
-    """Raise ``InputError`` if an IMU is slower than ticks, or dead on a channel that they use."""
+    """
+    Raise ``InputError`` where an IMU has other channels than ticks, or no sample, or is slower.
+
+    So it does where a channel that they use is dead.
+    """
+    if trouble := imu_misfit(recording, ticks):
+        raise InputError(trouble)
+
+
+def imu_misfit(recording: Recording, ticks: ModelHead | Dataset) -> str:
+    """Return the sentence of `check_imu`; empty if there is none."""
     imu, live, names = recording.imu, ticks.channels.live, np.array(ticks.channels.names)
     place = f'{recording.name}: topic {imu.topic}'
+    if ticks.channels.names != imu.names:
+        return (
+            f'{place} has {imu.names[0]} and similar channels, but the model takes {names[0]} and '
+            'similar; name a model that was trained on this sensor'
+        )
+    if not len(imu.stamps):
+        return f'{place} has no IMU sample in the part asked for; check --from and --until'
     interval = median_interval_ns(imu.stamps)
     if interval > 1.25 * ticks.period_ns:
-        msg = (
+        return (
             f'{place} runs at {1e9 / interval:.1f} Hz, slower than the {ticks.rate_hz:g} Hz of '
             'the ticks; train with a lower --rate'
         )
-        raise InputError(msg)
     usable, values = usable_samples(imu.samples)
     dead = live & ~(np.ptp(values[usable], axis=0) > 0.0) if usable.any() else live
     if dead.any() and len(imu.stamps) > ticks.window:
-        msg = (
+        return (
             f'{place} has no signal on {", ".join(names[dead])}, which training uses; train on '
             'recordings of this IMU, or give another recording'
         )
-        raise InputError(msg)
+    return ''
 
 
 @dataclass(frozen=True)
@@ -408,7 +365,10 @@ class Evaluation:
     @property
     def withheld(self) -> Counter[str]:
         """Number of these ticks that had none, by cause."""
-        return sum((run.withheld for run in self.runs), start=Counter())
+        graded = (
+            each for run in self.runs for each in zip(run.causes, run.published, strict=True)
+        )
+        return Counter(cause for cause, published in graded if not published)
 
     @property
     def most_withheld(self) -> tuple[str, str]:
@@ -446,7 +406,7 @@ class Evaluation:
             'seconds_per_tick_p50': float(np.quantile(seconds, 0.5)),
             'seconds_per_tick_p99': float(np.quantile(seconds, 0.99)),
             'samples': dict(sorted(counters.items())),
-            **({'naming': self.naming.to_json()} if self.naming is not None else {}),
+            **({'naming': asdict(self.naming)} if self.naming is not None else {}),
         }
 
 
@@ -460,16 +420,10 @@ def evaluate(
     """
     Filter recordings, each from a cold start, and compare with their positions.
 
-    All are of the ``route`` of that name, where the model knows several; see
-    `recordings_by_route`. They are filtered by the workers of a ``client``, if there is one, see
-    `fleet.spread`.
-
-    Raises
-    ------
-    InputError
-        If a recording does not fit the model, or not one estimate, published or not, could be
-        compared.
-
+    All are of the ``route`` of that name, where the model knows several, see
+    `recordings_by_route`. The workers of a ``client`` filter them, if there is one, see
+    `fleet.spread`. ``InputError`` says that a recording does not fit the model, or that not one
+    estimate, published or not, could be compared.
     """
     head = model.routes[route]
     for recording in recordings:
@@ -480,9 +434,7 @@ def evaluate(
         run = partial(run_filter, model, route=route)
         runs = spread(run, recordings, client, partial(progress, 'evaluating'))
     names = ', '.join(recording.name for recording in recordings)
-    faults = [
-        each for run in runs if (each := run.at_end) and each.cause not in {'filling', 'waiting'}
-    ]
+    faults = [each.at_end for each in runs if each.at_end.cause not in {'filling', 'waiting'}]
     if faults and not any(len(run.stamps) for run in runs):
         msg = f'{names}: nothing would have been published: {faults[0].why}'
         raise NoUseError(msg)
@@ -497,7 +449,7 @@ def evaluate(
 
 def naming_along(
     head: ModelHead, route: str, recordings: Sequence[Recording], runs: Sequence[FilterRun]
-) -> RouteNaming:
+) -> RouteNaming | None:
     """Score how well runs over recordings of a ``route``, whose model is ``head``, named it."""
     right, late = [], []
     for recording, run in zip(recordings, runs, strict=True):
@@ -506,36 +458,36 @@ def naming_along(
         if head.route_model is not None and head.route_model.lines is not None:
             # On a trunk any line is right that goes there.
             truths = positions_at(recording.positions, run.stamps)
-            on_line, known = are_passing(head.route_model, run.lines, truths)
+            own, lines = head.route_model, head.route_model.lines
+            on_line, known = are_passing(own, lines, run.lines, truths)
             named, counted = named & on_line, counted & known
         right.append(named)
         late.append(counted)
-    statuses = np.concatenate([run.statuses for run in runs])
-    published = np.concatenate([run.published for run in runs])
-    return score_naming(
-        np.concatenate(right), np.concatenate(late), published, statuses == CODES[Status.TRACKING]
-    )
+    rights, counts = np.concatenate(right), np.concatenate(late)
+    shown = counts & np.concatenate([run.published for run in runs])
+    if not counts.any():
+        return None
+    wrong = float(np.mean(~rights[shown])) if shown.any() else None
+    return RouteNaming(int(counts.sum()), float(rights[counts].mean()), wrong)
 
 
 def compare(
     model: ModelHead, recordings: Sequence[Recording], runs: Sequence[FilterRun]
 ) -> Evaluation:
     """Compare runs with positions of their recordings; ``InputError`` if none is known."""
-    truths, ways = zip(
-        *(
-            truth_ahead(recording.positions, run.stamps, model.horizons, model.period_ns)
-            for recording, run in zip(recordings, runs, strict=True)
-        ),
-        strict=True,
-    )
-    if not any(np.isfinite(truth).any() for truth in truths):
+    found = [
+        truth_ahead(recording.positions, run.stamps, model.horizons, model.period_ns)
+        for recording, run in zip(recordings, runs, strict=True)
+    ]
+    truths = tuple(places for places, _ in found)
+    every, directions = (np.concatenate(each) for each in zip(*found, strict=True))
+    if not np.isfinite(every).any():
         names = ', '.join(recording.name for recording in recordings)
         msg = (
             f'{names}: no estimate has a true position to compare with; give more than one '
             f'window of {model.window / model.rate_hz:.1f} s, with positions'
         )
         raise InputError(msg)
-    every, directions = np.concatenate(truths), np.concatenate(ways)
     published = np.concatenate([run.published for run in runs])
     positions = np.concatenate([run.positions for run in runs])
     covariances = np.concatenate([run.covariances for run in runs])
@@ -548,11 +500,11 @@ def compare(
             (model.mean_position, no_ellipse),
             (every[:, 0], no_ellipse),
         )
-        found = [
+        of_each = [
             score(each - truth, ellipses, published, directions[:, index])
             for each, ellipses in answers
         ]
-        scores.append(HorizonScore(horizon, *found))
+        scores.append(HorizonScore(horizon, *of_each))
     streams = [each.positions for each in recordings if each.positions is not None]
     left_out = sum(int(each.left_out.sum()) for each in streams)
     return Evaluation(tuple(scores), tuple(runs), truths, left_out)

@@ -53,14 +53,6 @@ class LapTimes:
         timed = [lap for lap in self.laps if math.isfinite(lap.time.seconds)]
         return min(timed, key=lambda lap: lap.time.seconds, default=None)
 
-    @property
-    def ideal_s(self) -> float:
-        """Sum of the best time of each sector, s; NaN where one was never timed."""
-        times = np.array([[each.seconds for each in lap.sectors] for lap in self.laps])
-        if not times.size or np.isnan(times).all(axis=0).any():
-            return math.nan
-        return float(np.nanmin(times, axis=0).sum())
-
     def errors(self) -> Floats:
         """Return by how much lap times are longer than by positions, of laps that both have."""
         pairs = [(lap, self.reference_of(lap)) for lap in self.laps]
@@ -69,7 +61,10 @@ class LapTimes:
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as JSON values; unknown numbers are ``null``."""
-        circuit = self.circuit
+
+        def known(number: float) -> float | None:
+            return number if math.isfinite(number) else None
+
         rows = []
         for lap in self.laps:
             other = self.reference_of(lap)
@@ -77,25 +72,20 @@ class LapTimes:
                 {
                     'lap': lap.number,
                     'begin_ns': lap.begin_ns,
-                    'seconds': _known(lap.time.seconds),
-                    'std_s': _known(lap.time.deviation_s),
-                    'sectors_s': [_known(each.seconds) for each in lap.sectors],
-                    'sectors_std_s': [_known(each.deviation_s) for each in lap.sectors],
-                    'reference_s': None if other is None else _known(other.time.seconds),
+                    'seconds': known(lap.time.seconds),
+                    'std_s': known(lap.time.deviation_s),
+                    'sectors_s': [known(each.seconds) for each in lap.sectors],
+                    'sectors_std_s': [known(each.deviation_s) for each in lap.sectors],
+                    'reference_s': None if other is None else known(other.time.seconds),
                 }
             )
         return {
-            'length_m': circuit.length_m,
-            'usual_s': circuit.lap_s,
-            'start_line': circuit.points[0].tolist(),
+            'length_m': self.circuit.length_m,
+            'usual_s': self.circuit.lap_s,
+            'start_line': self.circuit.points[0].tolist(),
             'laps': rows,
             'best_lap': None if self.best is None else self.best.number,
-            'ideal_s': _known(self.ideal_s),
         }
-
-
-def _known(number: float) -> float | None:
-    return number if math.isfinite(number) else None
 
 
 def time_laps(
@@ -112,23 +102,19 @@ def time_laps(
     for estimate, _ in estimates_along(live, recording, progress):
         stamps.append(estimate.stamp_ns)
         timer.push(estimate)
-    circuit = timer.circuit
-    ticks = np.array(stamps, dtype=np.int64)
-    references = (
-        ()
-        if recording.positions is None
-        else laps_by_positions(circuit, timer.sectors, recording.positions, ticks)
+    found = laps_by_positions(
+        timer.circuit, timer.sectors, recording.positions, np.array(stamps, dtype=np.int64)
     )
-    return LapTimes(circuit, tuple(timer.laps), references)
+    return LapTimes(timer.circuit, tuple(timer.laps), found)
 
 
 def laps_by_positions(
-    circuit: Circuit, sectors: tuple[float, ...], stream: PositionStream, stamps: Ints
+    circuit: Circuit, sectors: tuple[float, ...], stream: PositionStream | None, stamps: Ints
 ) -> tuple[Lap, ...]:
     """Return the laps that positions show at (T,) stamps of ticks."""
-    reference = LapTimer(circuit, sectors)
-    if len(stamps) < 2:
+    if stream is None or len(stamps) < 2:
         return ()
+    reference = LapTimer(circuit, sectors)
     positions = positions_at(stream, stamps)
     seconds = (stamps - stamps[0]) * 1e-9
     # A clock that was set has no speed.

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 
+REACH_NS = 250_000_000
+"""Before and after a stamp between which the direction of travel is taken: longer cuts through
+chicanes, and in a shorter time the noise of a camera turns it."""
+
+
 @dataclass(frozen=True)
 class ErrorSummary:
     """Summary of the errors of ``n`` predictions; all else is ``None`` if there are none."""
@@ -38,22 +43,11 @@ class Score(ErrorSummary):
     Summary of errors; the fields of the base class summarise published predictions only.
 
     If a method withholds nothing, these fields summarise no prediction, and its share is ``None``.
-
-    Parameters
-    ----------
-    all
-        Over all predictions, published or not.
-    published_share
-        Share of the predictions with a known truth that are published.
-    along_rmse_m, cross_rmse_m
-        Of all, published or not: root mean square error along and across the true direction of
-        travel, metres; ``None`` where no direction is known.
-
     """
 
-    all: ErrorSummary
-    published_share: float | None
-    along_rmse_m: float | None
+    all: ErrorSummary  # of all predictions, published or not, as those along and across
+    published_share: float | None  # of the predictions with a known truth
+    along_rmse_m: float | None  # along the true direction of travel, where it is known
     cross_rmse_m: float | None
 
 
@@ -119,63 +113,18 @@ def _root_mean_square(values: Floats) -> float | None:
 def truth_ahead(
     stream: PositionStream | None, stamps: Ints, horizons: Sequence[int], period_ns: int
 ) -> tuple[Floats, Floats]:
-    """Return true positions and directions (T, H, 2) at horizons in ticks of stamps in ns."""
-    ahead = [stamps + horizon * period_ns for horizon in horizons]
-    places, directions = (
-        np.stack([find(stream, each) for each in ahead], axis=1)
-        for find in (positions_at, travel_directions)
+    """
+    Return true positions and directions (T, H, 2) at horizons in ticks of stamps (T,) in ns.
+
+    A direction is that of the way from ``REACH_NS`` before to as much after, or as far as it is
+    known: a unit vector, NaN where that is no way at all.
+    """
+    places, before, after = (
+        np.stack(
+            [positions_at(stream, stamps + each * period_ns + apart) for each in horizons], axis=1
+        )
+        for apart in (0, -REACH_NS, REACH_NS)
     )
-    return places, directions
-
-
-def travel_directions(stream: PositionStream | None, stamps: Ints) -> Floats:
-    """
-    Return the true direction of travel (T, 2) at stamps (T,) in any order, ns: unit vectors.
-
-    It is that of a straight line fitted to the true positions up to 0.25 s before and after, as
-    far as they are known. Where the vehicle stands still, or nothing is known, it is the last
-    direction known before, or the first of all; NaN if it never moves.
-    """
-    nowhere = np.full((len(stamps), 2), np.nan)
-    if stream is None or not len(stream.stamps):
-        return nowhere
-    # On the stamps of the recording, so that what stands still does not depend on those asked for.
-    given = np.unique(stream.stamps)
-    moves = _moves(stream, given)
-    lengths = np.linalg.norm(moves, axis=1)
-    if not np.isfinite(lengths).any():
-        return nowhere
-    # Slower than 5 % of the speed that is exceeded in 5 % of the time is standing still; relative,
-    # so that it suits slot cars and lorries. There the displacement is mostly noise and its
-    # direction arbitrary; a larger share would keep an old direction through slow bends.
-    least = 0.05 * np.nanquantile(lengths, 0.95)
-    moving = np.flatnonzero(lengths > least)
-    if not len(moving):
-        return nowhere
-    last = np.searchsorted(given[moving], stamps, side='right') - 1
-    moved = moves[moving[np.maximum(last, 0)]]
-    asked = _moves(stream, stamps)
-    own = np.linalg.norm(asked, axis=1) > least
-    moved[own] = asked[own]
-    directions: Floats = moved / np.linalg.norm(moved, axis=1, keepdims=True)
-    return directions
-
-
-def _moves(stream: PositionStream, stamps: Ints) -> Floats:
-    """Return the slopes (T, 2) of lines fitted around stamps, in one unit; NaN where unknown."""
-    # At walking speed the vehicle moves 0.5 m in both sides together, far beyond the noise of a
-    # camera, and on a bend of constant radius the direction of a chord is exact at its middle.
-    # Shorter makes noise turn the direction, longer cuts through chicanes. Three ends on either
-    # side average noise.
-    reach_ns, ends = 250_000_000, 3
-    here = positions_at(stream, stamps)
-    moves, known = np.zeros((len(stamps), 2)), np.zeros(len(stamps), dtype=np.bool_)
-    for part in range(1, ends + 1):
-        reach = part * reach_ns // ends
-        sides = [positions_at(stream, stamps + sign * reach) for sign in (-1, 1)]
-        before, after = (np.where(np.isfinite(side), side, here) for side in sides)
-        found = np.isfinite(after - before).all(axis=1)
-        moves[found] += part * (after - before)[found]
-        known |= found
-    moves[~known] = np.nan
-    return moves
+    before, after = (np.where(np.isfinite(side), side, places) for side in (before, after))
+    lengths = np.linalg.norm(after - before, axis=2, keepdims=True)
+    return places, (after - before) / np.where(lengths > 0.0, lengths, np.nan)

@@ -11,12 +11,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_imu, estimates_along
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.route_tracker import RouteTracker
-from two_manifold_ros.model.vehicle import (
-    check_vehicle,
-    UNKNOWN,
-    Vehicle,
-    VehicleLearner,
-)
+from two_manifold_ros.model.vehicle import check_vehicle, UNKNOWN, Vehicle, VehicleLearner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,12 +52,11 @@ def measure_vehicle(
     recordings: Sequence[Recording],
     progress: Callable[[str, float], None] = lambda *_: None,
 ) -> Measured:
-    """Measure a vehicle from recordings without positions that fit a model of a route."""
+    """Measure a vehicle from recordings that fit a model of a route; no position is needed."""
     route = check_vehicle(model)
     for recording in recordings:
         check_imu(recording, model)
-    vehicle, ticks = UNKNOWN, 0
-    learner = VehicleLearner(model)
+    vehicle = UNKNOWN
     for _ in range(PASSES):
         learner, ticks = VehicleLearner(model), 0
         for recording in recordings:

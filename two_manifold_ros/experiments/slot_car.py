@@ -79,7 +79,7 @@ class Protocol(NamedTuple):
         (test,) = cut_tests(followed, train)
         filtered, (fewest, most) = np.arange(1, len(test) + 1), self.extents
         scored = (filtered >= fewest) & (filtered <= most)
-        return Plan('slot-car', train, (replace(test, scored=scored),))
+        return Plan(train, (replace(test, scored=scored),))
 
     def methods(self, names: Sequence[str]) -> list[Method]:
         """Return methods by name; opponents have as many states as the others."""
@@ -211,7 +211,7 @@ def draw(found: list[Comparison]) -> list[lab.Panel]:
                 lab.layer('plot', *np.concatenate(tracks).T, '.', ms=2, label=label)
                 for tracks, label in (
                     (first.tracks, 'true position'),
-                    (first.readings(result), 'linear reading of the state'),
+                    (result.linear or (), 'linear reading of the state'),
                 )
             )
             title = f'{result.title}: RMSE {first.reading_rmse_m(result):.2f} m'

@@ -11,7 +11,8 @@ is a random draw that is the same for the same bags in any order, whichever work
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, fields, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 import hashlib
 import math
@@ -30,7 +31,7 @@ from two_manifold_ros.recordings.satellite_fixes import mercator
 from two_manifold_ros.sources import identity, is_remote, public, remote_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
@@ -49,9 +50,6 @@ MOST_ACROSS = 64
 
 SECTORS = 4
 """Directions of travel in a cell, each of its own: a route driven backwards is another one."""
-
-MOST_LEVEL = 1000
-"""Level of a survey, at which the side of a cell is still a number."""
 
 FARTHEST = 3
 """Doublings by which a bag may reach farther than usual; one beyond is of another route."""
@@ -72,38 +70,18 @@ class Survey:
     level: int = 0  # of squares with sides of ``2 ** level`` metres
     cells: frozenset[tuple[int, int, int]] = frozenset()  # column, row, direction of travel
 
-    def at_level(self, level: int) -> frozenset[tuple[int, int, int]]:
-        """Return the cells of a grid that is as coarse as its own, or coarser."""
-        halved = max(level - self.level, 0)
-        return frozenset((x >> halved, y >> halved, way) for x, y, way in self.cells)
-
-    def moves(self, level: int) -> bool:
-        """Return whether it drives farther than from one cell of a grid into the next."""
-        places = np.array(sorted(self.at_level(level))).reshape(-1, 3)[:, :2]
-        return len(places) > 0 and bool(np.ptp(places, axis=0).max() > 1)
-
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
         return vars(self) | {'cells': sorted(self.cells)}
 
     @classmethod
-    def of_json(cls, content: Any) -> Survey | None:  # noqa: ANN401 - of any file
+    def of_json(cls, content: Any) -> Survey | None:  # noqa: ANN401 - of a journal
         """Return the survey of `to_json`; ``None`` if the value is none."""
         try:
-            cells = frozenset((x, y, way) for x, y, way in content['cells'])
-            found = cls(**{**content, 'cells': cells})
-            kinds = [type(content[each.name]) for each in fields(cls)]
-            is_sound = (
-                kinds == [str, str, str, str, float, int, list]
-                and 0.0 <= found.lasts_s < math.inf
-                and abs(found.level) <= MOST_LEVEL
-                and all({type(each) for each in cell} == {int} for cell in cells)
-                and all(0 <= way < SECTORS for _, _, way in cells)
-                and len(cells) <= MOST_CELLS
-            )
+            cells = frozenset((int(x), int(y), int(way)) for x, y, way in content['cells'])
+            return cls(**{**content, 'cells': cells})
         except (KeyError, TypeError, ValueError):
             return None
-        return found if is_sound else None
 
 
 def survey_recording(recording: Recording) -> Survey:
@@ -126,25 +104,25 @@ def survey_recording(recording: Recording) -> Survey:
     if not extent_m > 0.0:
         return replace(found, frame_id=stream.frame_id)
     level = math.ceil(math.log2(extent_m / MOST_ACROSS))
-    while len(cells := frozenset(_cells_along(track, 2.0**level))) > MOST_CELLS:
+    while len(cells := _cells_along(track, 2.0**level)) > MOST_CELLS:
         level += 1
     return replace(found, frame_id=stream.frame_id, level=level, cells=cells)
 
 
-def _cells_along(track: Floats, side_m: float) -> Iterator[tuple[int, int, int]]:
-    """Yield the cells of a track (T, 2), m, NaN where unknown, in steps of a side or more."""
+def _cells_along(track: Floats, side_m: float) -> frozenset[tuple[int, int, int]]:
+    """Return the cells of a track (T, 2), m, NaN where unknown, in steps of a side or more."""
+    cells = set()
     last: tuple[float, float] | None = None
     for x, y in track.tolist():
-        if math.isnan(x + y):
-            last = None
-        elif last is None:
-            last = x, y
+        if math.isnan(x + y) or last is None:
+            last = None if math.isnan(x + y) else (x, y)
         elif math.hypot(x - last[0], y - last[1]) >= side_m:
             # Less than a side is noise as well: a vehicle that stands drives nowhere.
             turned = math.atan2(y - last[1], x - last[0]) / (2.0 * math.pi)
             way = math.floor(turned * SECTORS + 0.5) % SECTORS
-            yield math.floor(x / side_m), math.floor(y / side_m), way
+            cells.add((math.floor(x / side_m), math.floor(y / side_m), way))
             last = x, y
+    return frozenset(cells)
 
 
 def survey_bags(
@@ -196,14 +174,11 @@ def state_of(path: str) -> str:
     if is_remote(path):
         return remote_state(path)
     place = Path(path)
-    try:
-        files = sorted(place.iterdir()) if place.is_dir() else [place]
-        states = [each.stat() for each in files]
-    except OSError:
-        # Reading it says why.
-        return ''
-    newest = max((each.st_mtime_ns for each in states), default=0)
-    return f'{sum(each.st_size for each in states)} {newest}'
+    # Reading it says why there is none.
+    with suppress(OSError):
+        states = [each.stat() for each in (place, *sorted(place.glob('*')))]
+        return ' '.join(f'{each.st_size} {each.st_mtime_ns}' for each in states)
+    return ''
 
 
 def recorded_s(paths: Sequence[str], enough_s: float, until_s: float | None = None) -> float:
@@ -241,25 +216,25 @@ def choose(
     order. A route that less than ``fewest`` of them drive is left out, where another one is driven
     by more. An ``InputError`` says that nothing is left of the bags.
     """
-    troubles: dict[int, str] = {}
-    usable = _of_use(surveys, troubles)
-    routes = _routes_of(surveys, usable)
-    largest = max(map(len, routes), default=0)
-    kept: set[int] = set()
-    for route in routes:
-        if len(route) >= min(fewest, largest):
-            kept.update(route)
-            continue
-        for number in route:
-            troubles[number] = (
-                f'{surveys[number].path} shares less than a tenth of its places with other bags, '
-                'driven in the same direction: it is of another route and left out'
-            )
-    if not kept:
+    cells, troubles = _cells_of_use(surveys)
+    routes = _routes_of(cells)
+    fewest = min(fewest, max(map(len, routes), default=0))
+    for number in [each for route in routes if len(route) < fewest for each in route]:
+        del cells[number]
+        troubles[number] = (
+            f'{surveys[number].path} shares less than a tenth of its places with other bags, '
+            'driven in the same direction: it is of another route and left out'
+        )
+    if not cells:
         sentence = next(iter(troubles.values()), 'there is none')
         msg = f'no bag can be trained on; of the first: {sentence}'
         raise InputError(msg)
-    ranks = _ranks(surveys, [each for each in usable if each in kept])
+    # Of each bag how many earlier ones drove at the tenth of its cells with the fewest.
+    counts: Counter[_Cell] = Counter()
+    ranks = {}
+    for number, own in cells.items():
+        ranks[number] = sorted(counts[each] for each in own)[math.floor(SHARED * len(own))]
+        counts.update(own)
     lasting_s = np.zeros(max(ranks.values()) + 1)
     for number, rank in ranks.items():
         lasting_s[rank] += surveys[number].lasts_s
@@ -278,8 +253,12 @@ def choose(
     )
 
 
-def _of_use(surveys: Sequence[Survey], troubles: dict[int, str]) -> list[int]:
-    """Return the bags that move, by their digests; add what is the matter with others."""
+_Cell: TypeAlias = tuple[str, int, int, int]
+"""Frame, column, row and direction, in a grid as coarse as that of the coarsest bag of a frame."""
+
+
+def _cells_of_use(surveys: Sequence[Survey]) -> tuple[dict[int, set[_Cell]], dict[int, str]]:
+    """Return the cells of bags that move, in the order of digests, and the trouble with others."""
     reaches: dict[str, list[int]] = {}
     for each in surveys:
         if each.cells:
@@ -290,59 +269,39 @@ def _of_use(surveys: Sequence[Survey], troubles: dict[int, str]) -> list[int]:
         name: max(each for each in levels if each <= farthest[name])
         for name, levels in reaches.items()
     }
+    found: dict[int, set[_Cell]] = {}
+    troubles: dict[int, str] = {}
     first: dict[str, int] = {}
     for number in sorted(range(len(surveys)), key=lambda each: (surveys[each].digest, each)):
-        each = surveys[number]
+        each, name = surveys[number], surveys[number].frame_id
+        halved = max(coarsest.get(name, 0) - each.level, 0)
+        cells = {(name, x >> halved, y >> halved, way) for x, y, way in each.cells}
+        places = np.array([(x, y) for _, x, y, _ in cells]).reshape(-1, 2)
         if each.trouble:
             troubles[number] = each.trouble
-        elif each.cells and each.level > farthest[each.frame_id]:
+        elif cells and each.level > farthest[name]:
             troubles[number] = (
                 f'{each.path} reaches {2**FARTHEST} times as far as others, or more: it is of '
                 'another route and left out'
             )
-        elif not (each.cells and each.moves(coarsest[each.frame_id])):
+        # From one cell into the next is no drive.
+        elif not cells or np.ptp(places, axis=0).max() <= 1:
             troubles[number] = f'{each.path}: no position moves in it, so nothing is learned of it'
-        elif each.digest in first:
-            of = surveys[first[each.digest]].path
-            troubles[number] = f'{each.path} has the samples of {of}: it counts once'
+        elif (other := first.setdefault(each.digest, number)) != number:
+            same = surveys[other].path
+            troubles[number] = f'{each.path} has the samples of {same}: it counts once'
         else:
-            first[each.digest] = number
-    return list(first.values())
+            found[number] = cells
+    return found, troubles
 
 
-_Cells: TypeAlias = set[tuple[str, int, int, int]]
-"""Cells of bags in any frame, as coarse as those of the coarsest bag."""
-
-
-def _cells_of(surveys: Sequence[Survey], ordered: Sequence[int]) -> Iterator[tuple[int, _Cells]]:
-    """Yield bags in this order with their cells, those of a frame as coarse as its coarsest."""
-    levels: dict[str, int] = {}
-    for number in ordered:
-        each = surveys[number]
-        levels[each.frame_id] = max(each.level, levels.get(each.frame_id, each.level))
-    for number in ordered:
-        frame_id = surveys[number].frame_id
-        cells = surveys[number].at_level(levels[frame_id])
-        yield number, {(frame_id, *each) for each in cells}
-
-
-def _ranks(surveys: Sequence[Survey], ordered: Sequence[int]) -> dict[int, int]:
-    """Return of each bag how many earlier ones drove at the tenth of its cells with the fewest."""
-    counts: Counter[tuple[str, int, int, int]] = Counter()
-    ranks = {}
-    for number, cells in _cells_of(surveys, ordered):
-        ranks[number] = sorted(counts[each] for each in cells)[math.floor(SHARED * len(cells))]
-        counts.update(cells)
-    return ranks
-
-
-def _routes_of(surveys: Sequence[Survey], ordered: Sequence[int]) -> list[list[int]]:
+def _routes_of(cells: Mapping[int, set[_Cell]]) -> list[list[int]]:
     """Return the bags of each route: a bag shares a tenth of the cells of either with it."""
-    routes: list[tuple[list[int], _Cells]] = []
-    for number, cells in _cells_of(surveys, ordered):
-        apart, members, places = [], [number], cells
+    routes: list[tuple[list[int], set[_Cell]]] = []
+    for number, own in cells.items():
+        apart, members, places = [], [number], own
         for route in routes:
-            if len(cells & route[1]) >= SHARED * min(len(cells), len(route[1])):
+            if len(own & route[1]) >= SHARED * min(len(own), len(route[1])):
                 members, places = route[0] + members, route[1] | places
             else:
                 apart.append(route)
