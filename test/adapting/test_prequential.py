@@ -189,8 +189,7 @@ def follow(
         for says in (first, second):
             said = says(tick) or {}
             estimates.append([estimate(stamp, x + said.pop('error'), y, **said)] if said else [])
-        contest.add(*estimates)
-        contest.settle(known(stamp, lambda _, x=x, y=y: (x, y)))
+        contest.take(*estimates, known(stamp, lambda _, x=x, y=y: (x, y)))
 
 
 def erring(error: float) -> Callable[[int], dict[str, Any]]:

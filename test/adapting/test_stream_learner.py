@@ -16,7 +16,6 @@ import pytest
 
 from two_manifold_ros.adapting import training_material
 from two_manifold_ros.adapting.checkpoints import kept_in, saved
-from two_manifold_ros.adapting.prequential import MOST_BLOCKS
 from two_manifold_ros.adapting.stream_learner import StreamLearner
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.training_material import Trained, Training
@@ -200,12 +199,7 @@ def test_a_given_model_makes_room_only_for_a_better_map(kept, moved):
     learner = StreamLearner(model, SETTINGS, at_once=True)
     assert learner.has_model
     assert learner.model() is None
-    feed(learner, 0, 1100, place=lambda each: np.add(place(each), [moved, 0.0]))
-    if not moved:
-        # Whatever it was until then, it is no better in all blocks that count.
-        for _ in range(MOST_BLOCKS):
-            learner.candidate.contest.count(0.1, 0.1, 1.0)
-        feed(learner, 1100, 1101)
+    feed(learner, 0, 700, place=lambda each: np.add(place(each), [moved, 0.0]))
     assert bool(learner.models) == bool(moved)
     assert (learner.filter.running is model) == (not moved)
     assert ('the given model' in str(learning_values(learner)['learning'])) == (not moved)
@@ -528,12 +522,11 @@ def test_a_tpsr_goes_on_learning_after_the_clock_was_set_back(in_training):
 
 
 def test_wrong_references_make_neither_the_map_nor_what_follows_useless(learned):
-    """Wild places and stamps, a receiver that is throttled, and an axis of the IMU that is NaN."""
+    """Wild places and stamps, and a receiver that is throttled."""
     drive, learner, published = run(), new_learner(), []
-    samples = np.where(np.arange(6) == 3, np.nan, drive.imu)
     for index in range(LEARNED):
         stamp = int(drive.stamps_ns[index])
-        published += learner.push(stamp, samples[index])
+        published += learner.push(stamp, drive.imu[index])
         x, y = drive.positions[index, :2].tolist()
         if index % 100 == 2:
             learner.add_reference(stamp, x + 1e5 if index % 200 == 2 else x - 3.0, y)
@@ -547,7 +540,6 @@ def test_wrong_references_make_neither_the_map_nor_what_follows_useless(learned)
     counters = learner.reference.counters
     # The first wrong place comes before there is anything that it could be held against.
     assert (counters['jumped'], counters['wild_stamp']) == (7, 8)
-    assert learner.filter.counters['non_finite'] == 0
     late = [each for each in published if each.stamp_ns > drive.stamps_ns[450]]
     assert np.mean([each.valid for each in late]) > 0.9
     assert rmse_m(late) < 0.1

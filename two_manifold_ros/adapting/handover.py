@@ -85,8 +85,7 @@ class HandOver:
             return
         theirs = self.incumbent.push(stamp_ns, sample)
         if self.contest is not None:
-            self.contest.add(theirs, estimates)
-            self.contest.settle(self._learner.reference)
+            self.contest.take(theirs, estimates, self._learner.reference)
 
     def hear(self, status: Mapping[str, str], now_s: float) -> None:
         """Take the diagnostics of the filter node, values by key."""

@@ -207,16 +207,17 @@ class Contest:
             f'than {BETTER:g} times as much is needed)'
         )
 
-    def add(self, first: Iterable[Estimate], second: Iterable[Estimate]) -> None:
-        """Take the newest estimates of both filters."""
+    def take(
+        self,
+        first: Iterable[Estimate],
+        second: Iterable[Estimate],
+        reference: ReferenceMonitor,
+    ) -> None:
+        """Take the newest estimates of both filters, and judge those up to the newest position."""
         for judge, estimates in zip(self._block, (first, second), strict=True):
             for estimate in estimates:
                 judge.add(estimate, surely=True)
-
-    def settle(self, reference: ReferenceMonitor) -> None:
-        """Judge estimates up to the newest position, see ``Prequential.settle``."""
-        for each in self._block:
-            each.settle(reference)
+            judge.settle(reference)
         longest_s = max(each.seconds for each in self._block)
         if longest_s < self._block_s:
             return

@@ -11,7 +11,7 @@ from typing import cast, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.adapting.prequential import BETTER, BLOCKS_PER_LAP, Contest, Prequential
+from two_manifold_ros.adapting.prequential import BETTER, BLOCKS_PER_LAP, Prequential
 from two_manifold_ros.adapting.references import LONGEST_STEP_NS, ReferenceMonitor
 from two_manifold_ros.adapting.schedule import FIRST_S, Schedule
 from two_manifold_ros.adapting.stream_memory import (
@@ -22,11 +22,13 @@ from two_manifold_ros.adapting.stream_memory import (
     StreamMemory,
 )
 from two_manifold_ros.adapting.training_material import lap_seconds, Trained, Training, with_news
-from two_manifold_ros.adapting.trainings import Candidate
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.inspection.lag import parse_position_lag
+from two_manifold_ros.model.line_learning import carry_lines
 from two_manifold_ros.names import LEARNERS
 from two_manifold_ros.ticks.stamps import StampGate, USED
 from two_manifold_ros.training.settings import TrainingSettings
@@ -55,10 +57,8 @@ class StreamLearner:
     the same equations, after each quarter of a lap that is like those before. After a change a
     model is trained on what came since alone, if it errs less on its own parts. One of which no
     part could be followed on the others, because no place was met twice, is not used. One that was
-    given makes room only for one that wins a `Contest` beside it. A filter that errs no less than
-    the mean position is withheld.
-
-    The filter itself never sees reference positions.
+    given makes room only for one that errs less. A filter that errs no less than the mean position
+    is withheld. The filter itself never sees reference positions.
 
     ``head`` is the model that runs until there is a better one, or what `make_head` makes.
     ``train`` runs a training, in a thread of its own, until ``close``. ``position_lag`` is how
@@ -103,8 +103,10 @@ class StreamLearner:
         # How many models that were learned here have run.
         self.models = 0
         self.schedule = Schedule()
-        # A model in training, or that does not run yet.
-        self.candidate: Candidate | None = None
+        # A model in training, or that does not run yet, its training, and what that gave.
+        self.candidate: Successor | None = None
+        self._training = Training([], self._settings, '', math.nan, 0)
+        self._trained: list[Trained] = []
         # How many trainings were tried, lost to the model that runs, or failed beside one.
         self.ended = Counter(tried=0, lost=0, failed=0)
         # Why the last one gave no model, and how it ended, as sentences.
@@ -157,16 +159,14 @@ class StreamLearner:
         self._look_for_model()
         if self.schedule.is_due:
             self._learn()
-        # A model knows which axes are not measured.
-        known = values if self.has_model else self.memory.filled(values)
-        estimates = self.filter.push(stamp_ns, known)
+        estimates = self.filter.push(stamp_ns, values)
         for estimate in estimates:
             # Before the window is full there is no estimate, however good a model is.
             if estimate.status is not Status.FILLING:
                 self.score.add(estimate)
                 self._part.add(estimate)
         if self.candidate is not None:
-            self.candidate.push(stamp_ns, sample, estimates)
+            self.candidate.take(stamp_ns, tuple(sample))
         return estimates
 
     def add_reference(self, stamp_ns: int, x: float, y: float) -> bool:
@@ -182,12 +182,9 @@ class StreamLearner:
         if len(self.memory):
             # Before the first sample there is nothing that they could be learned with.
             reference.counters['not_learned'] += len(reference.taken) - len(kept)
-        judges: list[Prequential | Contest] = [self.score, self._part]
-        if self.candidate is not None and self.candidate.contest is not None:
-            judges.append(self.candidate.contest)
         self.score.span_s = JUDGED_LAPS * self.lap_s if self.lap_s > 0.0 else FIRST_S
-        for judge in judges:
-            judge.settle(reference)
+        self.score.settle(reference)
+        self._part.settle(reference)
         for fix in kept:
             self.schedule.count(fix.stamp_ns, reference.longest_step_ns)
         if BLOCKS_PER_LAP * self._part.seconds >= self.lap_s:
@@ -276,13 +273,12 @@ class StreamLearner:
         # One that was judged just now is not to be lost.
         self._look_for_model()
         if self.candidate is not None:
-            # It is in training, or beside a given model.
-            if self.candidate.contest is not None or not self.candidate.prepared:
+            if not self.candidate.prepared:
                 return
             self._end_training('lost', 'its model had no estimate yet when the next was due')
         schedule, memory = self.schedule, self.memory
         schedule.begin_training(self.lap_s, memory.seconds)
-        training = Training(
+        training = self._training = Training(
             # Copies of the newest drives.
             memory.recordings(self.head),
             self._settings,
@@ -294,24 +290,37 @@ class StreamLearner:
             below_m=BETTER * self.score.errors().rmse_m,
             clock=memory.clock,
         )
+        found = self._trained = []
+        running = self.filter.running.route_model if self.has_model else None
+
+        def make() -> Filter:
+            trained = self._train(training)
+            found.append(trained)
+            if trained.model is None:
+                raise InputError(trained.why)
+            model: ModelHead = trained.model
+            if running is not None and (learned := model.route_model) is not None:
+                # Names of lines are not learned while driving.
+                model = replace(learned, lines=carry_lines(running, learned))
+            live, imu = self.make_filter(model), training.drives[-1].imu
+            # It is shown the newest lap.
+            span_ns = round(1e9 * max(lap_seconds(model), 2e-9 * model.window_ns))
+            newest = imu.stamps >= imu.stamps[-1] - span_ns
+            for stamp, each in zip(imu.stamps[newest].tolist(), imu.samples[newest], strict=True):
+                live.push(stamp, each)
+            return live
+
         self.ended['tried'] += 1
         self.failure = ''
-        self.candidate = Candidate(
-            training,
-            self._train,
-            self.make_filter,
-            self.filter.running if self.has_model else None,
-            is_given=self.has_model and not self.models,
-            at_once=self._at_once,
-        )
+        self.candidate = Successor(make, at_once=self._at_once)
 
     def _look_for_model(self) -> None:
         """Run what was trained if it may; drop it if it is no better."""
-        candidate = self.candidate
+        candidate, training = self.candidate, self._training
         if candidate is None or not candidate.prepared:
             return
         candidate.catch_up()
-        trained, contest = candidate.trained, candidate.contest
+        trained = self._trained[0] if self._trained else Trained()
         self.failure = candidate.failure
         if trained.laps is not None:
             self.schedule.count_laps(trained.laps.count, trained.laps.time_s)
@@ -321,12 +330,13 @@ class StreamLearner:
             failed = bool(self.models or candidate.details)
             self._end_training('failed' if failed else '', f'no model: {candidate.failure}')
             return
-        if contest is not None and contest.is_lost:
-            self._end_training('lost', f'{contest.in_words}, so the running one stays')
+        errs = f'errs by {trained.error_m:.2g} m on parts left out of it'
+        before_m = self.score.errors().rmse_m
+        if self.has_model and not self.models and trained.error_m >= BETTER * before_m:
+            how = f'its model {errs}, and the given one by {before_m:.2g} m, so that stays'
+            self._end_training('lost', how)
             return
-        # Beside a model of less of the same drive there is no contest.
-        is_better = candidate.tracks and (contest is None or contest.is_won)
-        if self.has_model and not is_better:
+        if self.has_model and not candidate.tracks:
             return
         if not self.has_model or self.filter.withheld:
             # It says nothing of the new one.
@@ -334,17 +344,14 @@ class StreamLearner:
         candidate.filter.take_over(self.filter)
         self.filter = candidate.filter
         self.reference.lag_ns = trained.lag_ns
-        self._growing, self._clock = trained.learned, candidate.training.clock
+        self._growing, self._clock = trained.learned, training.clock
         # Another one if the clock was set back, or there was another change.
-        if trained.alone and self.schedule.since_ns == candidate.training.since_ns:
+        if trained.alone and self.schedule.since_ns == training.since_ns:
             # What was before the change is over, and is not learned again.
             self.memory.forget_before(self.schedule.since_ns)
             self.schedule.since_ns = 0
         self.models += 1
-        how = f'its model runs, and errs by {trained.error_m:.2g} m on parts left out of it'
-        if contest is not None:
-            how = f'{contest.in_words}, so the new one runs'
-        self._end_training('', how)
+        self._end_training('', f'its model runs, and {errs}')
 
     def _end_training(self, end: str, how: str) -> None:
         """Count how a training ended, if it is ``lost`` or ``failed``, and put it into words."""

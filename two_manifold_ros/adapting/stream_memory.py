@@ -8,7 +8,7 @@ from array import array
 from bisect import bisect_left
 from dataclasses import dataclass
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -36,10 +36,7 @@ SEAM_NS = 10_000_000_000
 """Step between samples after which another drive starts."""
 
 STEP_NS = 4_000_000
-"""
-Time in which samples are kept as their mean: up to 250 Hz they are kept as they are, and of 1 kHz
-four are one. No tick of a model is shorter than many of these.
-"""
+"""Time in which samples are kept as their mean: of 1 kHz four are one. Ticks are far longer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,10 +69,7 @@ def make_head(
         frame_id='',
         origin=None,
         channels=Channels(
-            mean=np.zeros(WIDTH),
-            scale=np.ones(WIDTH),
-            limit=np.full(WIDTH, 1e9),
-            live=np.ones(WIDTH, dtype=np.bool_),
+            np.zeros(WIDTH), np.ones(WIDTH), np.full(WIDTH, 1e9), np.ones(WIDTH, dtype=np.bool_)
         ),
         track=np.full((0, 2), np.nan),
         mean_position=np.full(2, np.nan),
@@ -111,16 +105,20 @@ COLUMNS = ('stamps', 'samples', 'fixes', 'places')
 """Arrays of a memory, in a checkpoint as well: (T,), (T, 6), (P,) and (P, 2)."""
 
 
-class _Drive:
+class _Drive(NamedTuple):
     """Samples and positions of one drive, in flat arrays that grow."""
 
-    def __init__(self, columns: Sequence[NDArray[Any]] | None = None) -> None:
-        stamps, samples, fixes, places = (
-            b'' if columns is None else columns[index].astype(code).tobytes()
-            for index, code in enumerate('qdqd')
-        )
-        self.stamps, self.fixes = array('q', stamps), array('q', fixes)
-        self.samples, self.places = array('d', samples), array('d', places)
+    stamps: array[int]
+    samples: array[float]
+    fixes: array[int]
+    places: array[float]
+
+    @classmethod
+    def of(cls, columns: Sequence[NDArray[Any]] = (np.empty(0),) * 4) -> _Drive:
+        """Return a drive with copies of columns, see `COLUMNS`."""
+        pairs = zip('qdqd', columns, strict=True)
+        stamps, samples, fixes, places = (each.astype(code).tobytes() for code, each in pairs)
+        return cls(array('q', stamps), array('d', samples), array('q', fixes), array('d', places))
 
     def since(self, stamp_ns: float) -> list[NDArray[Any]]:
         """Return copies of what came since a stamp: a view would keep arrays from growing."""
@@ -137,9 +135,8 @@ class StreamMemory:
     """
     Keep the newest part of a stream of an IMU, and positions on the way.
 
-    Another drive starts where stamps go back or nothing came for `SEAM_NS`; each is a recording of
-    its own, as bags are. The newest ``most`` samples are kept, the oldest forgotten an eighth at a
-    time: by default 83 minutes at 100 Hz, in 28 MB.
+    Another drive starts where stamps go back or nothing came for `SEAM_NS`. The newest ``most``
+    samples are kept, the oldest forgotten an eighth at a time: 83 minutes at 100 Hz, in 28 MB.
     """
 
     def __init__(self, most: int = 500_000) -> None:
@@ -151,8 +148,6 @@ class StreamMemory:
         self._newest_ns = self._joined = 0
         # How often the clock was set back.
         self.clock = 0
-        # Axes of which any sample was finite.
-        self._measured = np.zeros(WIDTH, dtype=np.bool_)
 
     @property
     def seconds(self) -> float:
@@ -167,23 +162,16 @@ class StreamMemory:
         """
         Keep a sample, or make it part of the mean of those that came just before.
 
-        One that is not finite, or no newer than the last one and not far older, is left out. An
-        axis that was never finite is not measured, and kept as it is: training leaves it out.
+        One that is not finite, too large for a sum, or no newer than the last one and not far
+        older, is left out.
         """
         step, drives = stamp_ns - self._newest_ns, self._drives
-        if drives and -SEAM_NS < step <= 0:
+        if (drives and -SEAM_NS < step <= 0) or not math.isfinite(sum(sample)):
             return
-        values = np.asarray(sample)
-        finite = np.isfinite(values)
-        usable = finite.any() and (finite | ~self._measured).all()
-        # One of numbers too large for a sum is too large for a mean.
-        if not usable or not math.isfinite(sum(values[finite].tolist())):
-            return
-        self._measured |= finite
         self._newest_ns = stamp_ns
         if not (drives and 0 < step <= SEAM_NS):
             self.clock += bool(drives) and step < 0
-            drives.append(_Drive())
+            drives.append(_Drive.of())
         stamps, samples = drives[-1].stamps, drives[-1].samples
         if stamps and stamp_ns - stamps[-1] < STEP_NS:
             self._joined += 1
@@ -196,11 +184,6 @@ class StreamMemory:
         self._count += 1
         if self._count > self._most:
             self._forget(self._most // 8)
-
-    def filled(self, sample: Floats) -> Floats:
-        """Return a sample (c,) with zeros for the axes that are not measured, if any is."""
-        finite = np.isfinite(sample)
-        return np.where(finite | self._measured | ~finite.any(), sample, 0.0)
 
     def is_near(self, stamp_ns: int) -> bool:
         """Return whether a stamp is less than a seam from that of the sample that came last."""
@@ -252,11 +235,7 @@ class StreamMemory:
     def saved(self) -> tuple[list[list[int]], dict[str, NDArray[Any]]]:
         """Return how many samples and positions each drive has, and all of them as arrays."""
         lengths = [[len(each.stamps), len(each.fixes)] for each in self._drives]
-        columns = [
-            np.empty((0, *shape), dtype=code)
-            for shape, code in zip(((), (WIDTH,), (), (2,)), 'qdqd', strict=True)
-        ]
-        parts = [columns, *(each.since(-math.inf) for each in self._drives)]
+        parts = [each.since(-math.inf) for each in (_Drive.of(), *self._drives)]
         whole = map(np.concatenate, zip(*parts, strict=True))
         return lengths, dict(zip(COLUMNS, whole, strict=True))
 
@@ -273,12 +252,13 @@ class StreamMemory:
             raise ValueError(msg)
         ends = counts.cumsum(axis=0)[:-1].T
         split = [np.split(each, ends[index // 2]) for index, each in enumerate(given)]
-        self._drives = [_Drive(columns) for columns in zip(*split, strict=True) if len(columns[0])]
+        self._drives = [
+            _Drive.of(columns) for columns in zip(*split, strict=True) if len(columns[0])
+        ]
         self._count = samples
         self._newest_ns = self._drives[-1].stamps[-1] if samples else 0
         # How many samples the last mean is of is not kept.
         self._joined = 1
-        self._measured = np.isfinite(arrays['samples']).any(axis=0)
 
     def _forget(self, count: int) -> None:
         """Forget the oldest samples, and the positions of their time."""
