@@ -105,15 +105,11 @@ class GuardedNode(Node):
         events: SubscriptionEventCallbacks | None = None,
     ) -> Subscription:
         """Subscribe a topic as bytes; a parameter of ROS may ask for reliable messages."""
+        kind, options = message_class(topic.msgtype), (QoSPolicyKind.RELIABILITY,)
         return self.create_subscription(
-            message_class(topic.msgtype),
-            topic.name,
-            self.guard(take),
-            qos(topic),
-            raw=True,
-            event_callbacks=events,
-            qos_overriding_options=QoSOverridingOptions((QoSPolicyKind.RELIABILITY,)),
-        )
+            kind, topic.name, self.guard(take), qos(topic), raw=True, event_callbacks=events,
+            qos_overriding_options=QoSOverridingOptions(options),
+        )  # fmt: skip
 
     @property
     def now_ns(self) -> int:
@@ -159,7 +155,6 @@ class SensorTopic:
 
     def wait(self) -> None:
         """Wait from now on for the first message."""
-        # By `monotonic`, as when the newest message came.
         self._begun_s = self.received_s = monotonic()
 
     def listen(self, take: Callable[[bytes], object]) -> None:
@@ -200,17 +195,11 @@ class SensorTopic:
         if not asked or node.count_publishers(self.name) != len(known):
             known = self._publishers = find_publishers(node, self.name)
             self._asked_s = now_s
+        silence_s, received = now_s - self.received_s, self.received_s > self._begun_s
         return Health(
-            self.sensor,
-            self.msgtype,
-            self.name,
-            now_s - self.received_s,
-            timeout_s,
-            self.received_s > self._begun_s,
-            known,
-            self._incompatible,
-            unused_s=now_s - self._begun_s,
-        )
+            self.sensor, self.msgtype, self.name, silence_s, timeout_s, received, known,
+            self._incompatible, unused_s=now_s - self._begun_s,
+        )  # fmt: skip
 
 
 TRANSFORM_TYPE = 'tf2_msgs/msg/TFMessage'

@@ -37,11 +37,8 @@ _IDLE_S = 0.2
 """How often it is checked whether a page is open: five times a second cost next to nothing."""
 _TRACK_MARKER = b'track\0'
 """In the markers about once a second only; all others would be decoded in vain."""
-
-DISCOVERY_S = 3.0
-"""Time to wait for publishers; on a network that needs longer, no node is heard."""
-SETTLED_S = 1.0
-"""All publishers are taken to be discovered if no other one was for so long."""
+DISCOVERY_S, SETTLED_S = 3.0, 1.0
+"""Time to wait for publishers at all, and for more of them after the newest."""
 
 
 @contextmanager
@@ -117,7 +114,7 @@ def watch(
     ``hear`` is called with the full name of a node, without the leading slash; the name of a topic
     in `Topics`; and a message of it: of diagnostics one status of the node, of the IMU the bytes.
     ``looked_at`` returns the names of nodes whose details are on open pages, an empty name for
-    none yet. While no page is open nothing of ROS is left, so that nodes need not publish for it.
+    none yet. While no page is open nothing of ROS is left.
     """
     while not over.wait(_IDLE_S):
         if not looked_at():
