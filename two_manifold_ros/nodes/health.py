@@ -35,7 +35,7 @@ from two_manifold_ros.interface.status import (
     status_message,
     ThrottledLog,
 )
-from two_manifold_ros.nodes.callbacks import find_shared, GuardedNode, qos, SensorTopic
+from two_manifold_ros.nodes.callbacks import find_shared, GuardedNode, ImuTopic, qos
 from two_manifold_ros.recordings.ros_messages import to_message
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class StatusPublisher:
     Once a second it gathers the health of the messages and of the clock of the node.
     """
 
-    def __init__(self, node: GuardedNode, topic: SensorTopic, prefix: str = '') -> None:
+    def __init__(self, node: GuardedNode, topic: ImuTopic, prefix: str = '') -> None:
         self._node, self._input = node, topic
         self._publish_diagnostics = diagnostics_publisher(node)
         self._status = node.create_publisher(
@@ -138,8 +138,7 @@ class StatusPublisher:
         self._shown_ns = now_ns
         happened = {
             f'rejected {cause}': (
-                f'{topic.sensor} samples rejected on {topic.name}: {cause} ({counts[cause]}): '
-                f'{WORDS[cause]}'
+                f'IMU samples rejected on {topic.name}: {cause} ({counts[cause]}): {WORDS[cause]}'
             )
             for cause in rejections(fresh)
         }
