@@ -117,8 +117,7 @@ class StreamFault:
     """A fault of the messages that a driver sends, and what the node has to do about it."""
 
     name: str  # what goes wrong
-    # Status and cause that have to be reported, empty for any, and in which time; 0 where there is
-    # nothing to report.
+    # Status and cause that have to be reported, empty for any, and in which time; 0 for nothing.
     says: tuple[str, str] = (TRACKING, '')
     within_s: float = 0.0
     # Ticks after the end of the fault in which the node has to track again, as well as before.
@@ -133,13 +132,12 @@ class StreamFault:
     counts: Mapping[str, int] = field(default_factory=dict)
     may_count: tuple[str, ...] = ()  # counters of which it does not matter
     words: str = ''  # part of the sentence that has to be reported
-    # Parameters of the node: trials pause, which is no silence but where it is meant.
+    # Parameters of the node.
     timeout_s: float = 60.0
     reorder_s: float = 0.0
     simulated: bool = False
     batch: int = 1  # messages that are sent at once during the fault
-    # Time after the faulty stretch in which nothing is sent, unless the fault is reported sooner.
-    silent_s: float = 0.0
+    silent_s: float = 0.0  # time after it in which nothing is sent, unless it is reported sooner
 
     @property
     def harmless(self) -> bool:

@@ -122,14 +122,12 @@ class StatusPublisher:
         self._shared = find_shared(node, (*published, self.topic))
         # Over whole intervals between messages, and unknown after a silence. The greater rate by
         # clock and stamps counts: a bag may be played slowly, stamps may jump.
-        by_clock, by_stamps = (
-            topic.received_s - self._newest[0],
-            arrivals.newest_ns - self._newest[1],
-        )
+        by_clock = topic.received_s - self._newest[0]
+        by_stamps = (arrivals.newest_ns - self._newest[1]) / 1e9
         self._newest = (topic.received_s if fresh['used'] else math.nan), arrivals.newest_ns
         self._usable_hz = math.nan
         if fresh['used'] and not math.isnan(by_clock):
-            rates = (fresh['used'] / each for each in (by_clock, by_stamps / 1e9) if each > 0)
+            rates = (fresh['used'] / each for each in (by_clock, by_stamps) if each > 0)
             self._usable_hz = max(rates, default=math.inf)
         now_ns, self._simulated = node.now_ns, bool(node.get_parameter('use_sim_time').value)
         self._clock = ''
