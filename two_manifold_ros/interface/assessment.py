@@ -185,11 +185,6 @@ class Health:
         """True if messages come."""
         return self.received and self.silence_s <= self.timeout_s
 
-    @property
-    def is_unused(self) -> bool:
-        """True if no message was used for longer than the timeout."""
-        return self.unused_s > self.timeout_s
-
     def with_filter(self, live: Filter, rate_hz: float) -> Health:
         """Return this with the state of a filter, and its model's rate."""
         state = {**live.said._asdict(), 'latest': live.latest}
@@ -352,14 +347,14 @@ def assess_silence(health: Health) -> Assessment | None:
 
 def _assess_unused(health: Health) -> Assessment | None:
     """Return why what comes is not used any more, or not yet again, or gives no estimate."""
-    count = sum(health.rejected.values())
-    if count >= InputLimits.most_in_a_row or (count and health.is_unused):
+    count, is_late = sum(health.rejected.values()), health.unused_s > health.timeout_s
+    if count >= InputLimits.most_in_a_row or (count and is_late):
         cause, words = _reason(health, max(health.rejected, key=health.rejected.__getitem__))
         if cause in {'zero_stamp', 'duplicate_stamp'} and health.clock:
             cause, words = health.clock, WORDS[health.clock]
         counts = ', '.join(f'{each} {name}' for name, each in health.rejected.items())
         words = f'no IMU sample was used for {health.unused_s:.1f} s ({counts}): {words}'
-    elif health.is_unused and health.status in USABLE:
+    elif is_late and health.status in USABLE:
         # The status of the filter is old, for its input has only just come back.
         why = (
             f'{Status.NO_DATA.value}: no IMU message on {health.topic} for '
