@@ -117,8 +117,7 @@ class StreamFault:
     """A fault of the messages that a driver sends, and what the node has to do about it."""
 
     name: str  # what goes wrong
-    # Status and cause that have to be reported, empty for any, and in which time; 0 where there is
-    # nothing to report.
+    # Status and cause that have to be reported, empty for any, and in which time; 0 for nothing.
     says: tuple[str, str] = (TRACKING, '')
     within_s: float = 0.0
     # Ticks after the end of the fault in which the node has to track again, as well as before.
@@ -133,14 +132,12 @@ class StreamFault:
     counts: Mapping[str, int] = field(default_factory=dict)
     may_count: tuple[str, ...] = ()  # counters of which it does not matter
     words: str = ''  # part of the sentence that has to be reported
-    counter: str = ''  # by which the fault shows, where it does no harm that would be reported
-    # Parameters of the node: trials pause, which is no silence but where it is meant.
+    # Parameters of the node.
     timeout_s: float = 60.0
     reorder_s: float = 0.0
     simulated: bool = False
     batch: int = 1  # messages that are sent at once during the fault
-    # Time after the faulty stretch in which nothing is sent, unless the fault is reported sooner.
-    silent_s: float = 0.0
+    silent_s: float = 0.0  # time after it in which nothing is sent, unless it is reported sooner
 
     @property
     def harmless(self) -> bool:
@@ -168,7 +165,6 @@ def fault(name: str, *options: Any, then: bool = False, **facts: Any) -> Callabl
 SECOND_NS = 1_000_000_000
 GRAVITY = 9.80665
 GARBAGE = b'\x00\x01\x00\x00' + b'\xff' * 60
-X, Y, YAW = 0, 1, 5
 
 AGAIN = 40
 """Ticks: the window, and as long again until a better status is believed."""
@@ -183,7 +179,6 @@ AFTER_LOOKS = 60
 """The same where it was named what was wrong: the window leaves it behind (20), four looks at it
 agree that it is good (20), the better status is believed (10), and two looks may be in vain."""
 
-SOON: dict[str, Any] = {'within_s': 1.0}
 STEPPED: dict[str, Any] = {'within_s': 0.5, 'recovers': AGAIN, 'then': True}
 NAMED: dict[str, Any] = {'within_s': WITHIN_S, 'recovers': AFTER_LOOKS, 'seconds': WITHIN_S}
 SENSED: dict[str, Any] = {**NAMED, 'recovers': AFTER}
@@ -238,19 +233,6 @@ def unstamped(stretch: Stretch, _: HealthyDrive) -> Stretch:
 
 
 @fault(
-    '10 % of the messages twice', 0.1,
-    says=(TRACKING, 'duplicate_stamp'), within_s=6.0, seconds=6.0,
-)  # fmt: skip
-def doubled(stretch: Stretch, _: HealthyDrive, share: float) -> Stretch:
-    """Send messages twice, at random."""
-    twice = np.random.default_rng(2).random(len(stretch)) < share
-    sent: Stretch = []
-    for each, again in zip(stretch, twice, strict=True):
-        sent += [each, each._replace(refused='duplicate_stamp')] if again else [each]
-    return sent
-
-
-@fault(
     'disorder within 50 ms', 0.05, 'out_of_order',
     says=(TRACKING, 'out_of_order'), words='reorder_s', within_s=6.0, seconds=6.0,
 )  # fmt: skip
@@ -279,13 +261,6 @@ def at_rate(stretch: Stretch, _: HealthyDrive, rate_hz: float) -> Stretch:
     rows = np.searchsorted(known, stamps, side='right') - 1
     pairs = zip(rows.tolist(), stamps, strict=True)
     return [stretch[row]._replace(stamp_ns=stamp) for row, stamp in pairs]
-
-
-@fault('one wild stamp', 40_000_000.0, **SOON, counter='wild_stamp')
-def one_wild(stretch: Stretch, _: HealthyDrive, seconds: float) -> Stretch:
-    """Give a single message an impossible stamp."""
-    stamp = stretch[0].stamp_ns + round(seconds * SECOND_NS)
-    return [stretch[0]._replace(stamp_ns=stamp, refused='wild_stamp'), *stretch[1:]]
 
 
 DEAD: dict[str, Any] = {
@@ -353,34 +328,15 @@ def without_gravity(stretch: Stretch, _: HealthyDrive) -> Stretch:
     return [each._replace(values=each.values - pull) for each in stretch]
 
 
-@fault('NaN now and then', X, np.nan, 'non_finite', 10, **SOON, counter='non_finite')
-@fault('giant values now and then', Y, 1e30, 'out_of_range', 10, **SOON, counter='out_of_range')
-@fault('nothing but NaN', slice(None), np.nan, 'non_finite', says=(REFUSED, 'non_finite'), **ALL)
-def set_to(
-    stretch: Stretch,
-    _: HealthyDrive,
-    channels: slice | int,
-    value: float,
-    refused: str = '',
-    every: int = 1,
-) -> Stretch:
-    """Put a number in the place of what was measured, in each so-manieth message."""
-    changed = list(stretch)
-    for index in range(0, len(stretch), every):
-        values = stretch[index].values.copy()
-        values[channels] = value
-        changed[index] = stretch[index]._replace(values=values, refused=refused)
-    return changed
+@fault('nothing but NaN', says=(REFUSED, 'non_finite'), **ALL)
+def without_numbers(stretch: Stretch, _: HealthyDrive) -> Stretch:
+    unknown = np.full(6, np.nan)
+    return [each._replace(values=unknown, refused='non_finite') for each in stretch]
 
 
-@fault('malformed bytes now and then', 10, **SOON, counter='malformed')
-@fault('nothing but malformed bytes', 1, says=(REFUSED, 'malformed'), **ALL)
-def garbled(stretch: Stretch, _: HealthyDrive, every: int) -> Stretch:
-    """Send bytes that are no message."""
-    return [
-        each if index % every else each._replace(raw=GARBAGE, refused='malformed')
-        for index, each in enumerate(stretch)
-    ]
+@fault('nothing but malformed bytes', says=(REFUSED, 'malformed'), **ALL)
+def garbled(stretch: Stretch, _: HealthyDrive) -> Stretch:
+    return [each._replace(raw=GARBAGE, refused='malformed') for each in stretch]
 
 
 @fault('stuck: the same values again and again', says=(REFUSED, 'stuck'), **SENSED)

@@ -321,14 +321,8 @@ def _taken(sent: list[Sample], published: Published) -> int | None:
 
 
 def _detected_s(trial: Trial) -> float | None:
-    """Return how long it took until the fault was named or counted."""
+    """Return how long it took until the fault was named."""
     fault = trial.fault
-    if fault.counter:
-        before = trial.numbers_before.get(fault.counter, 0.0)
-        for look in trial.looks:
-            if look.numbers.get(fault.counter, 0.0) > before:
-                return trial.seconds_after(look.received)
-        return None
     status, cause = fault.says
     for word in trial.words:
         alike = status in {ANY, word.status} and cause in {ANY, word.cause}

@@ -122,7 +122,6 @@ def test_reasons(cause):
 
 
 DEGREES = Finding('rates_in_degrees', 'the rates look like deg/s', refuses=True)
-CAMERA = {'sensor': 'image', 'msgtype': 'sensor_msgs/msg/Image', 'topic': '/image'}
 STANDS, GOES_NOT = {'clock': 'clock_stands'}, {'clock': 'no_clock'}
 GAP = {'status': Status.UNSURE, 'cause': 'gap', 'why': CAUSES['gap'].format(seen=3, window=9)}
 MORE: list[tuple[str, dict[str, Any], str]] = [
@@ -150,8 +149,6 @@ MORE: list[tuple[str, dict[str, Any], str]] = [
     ('waiting', UNHEARD | {'silence_s': 9.0, 'timeout_s': 10.0}, ''),
     ('stepped_back', GAP | interrupted('stepped_back', 5.0), 'stepped_back by 5 s'),
     ('', TRACKS | {'publishers': (*DRIVER, *STRINGS)}, ''),
-    ('no_publisher', UNHEARD | CAMERA | {'silence_s': 6.0}, 'no image message on /image for 6.0'),
-    ('wrong_type', UNHEARD | CAMERA | DRIVEN, 'not as sensor_msgs/msg/Image'),
 ]
 """Causes in other circumstances, and part of what is said."""
 

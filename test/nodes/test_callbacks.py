@@ -12,9 +12,8 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from nav_msgs.msg import Path as PathMessage
 import numpy as np
-from ros_talk import ros, stamp_of
+from ros_talk import ros
 from snapshots import estimate_with
 from std_msgs.msg import String
 
@@ -33,6 +32,7 @@ from two_manifold_ros.nodes.callbacks import (
     EstimatePublishers,
     find_shared,
     GuardedNode,
+    ImuTopic,
     TRANSFORM_TYPE,
 )
 from two_manifold_ros.recordings.ros_messages import message_class, to_message
@@ -112,6 +112,22 @@ def test_other_publishers_of_an_output():
         )
 
 
+def test_a_topic_is_published_beside_imu_in_its_type_under_a_name_that_is_not_remapped():
+    for kind, resolved, published in (
+        (Topics.IMU.msgtype, '/spare', True),
+        ('', '/spare', False),
+        ('std_msgs/msg/String', '/spare', False),
+        (Topics.IMU.msgtype, '/imu', False),
+    ):
+        infos = [SimpleNamespace(topic_type=kind, node_namespace='/', node_name='driver')]
+        node: Any = SimpleNamespace(
+            count_publishers=lambda _, kind=kind: len(kind),
+            resolve_topic_name=lambda name, to=resolved: to if name == '/spare' else f'/{name}',
+            get_publishers_info_by_topic=lambda _, infos=infos: infos,
+        )
+        assert ImuTopic(node).is_published('/spare') == published
+
+
 def estimate(seed: int) -> Estimate:
     generator = np.random.default_rng(seed)
     return estimate_with(
@@ -121,29 +137,6 @@ def estimate(seed: int) -> Estimate:
         velocity=generator.normal(size=2),
         velocity_covariance=np.array([[0.5, 0.1], [0.1, 0.2]]) * generator.random(),
     )
-
-
-def test_a_plain_node_publishes_under_a_prefix(talk, model_path):
-    model = load_model(model_path)
-    publishers = EstimatePublishers(
-        talk.node, choose_scene(model), transform=False, prefix='adapting/'
-    )
-    assert publishers.topics['odometry'] == '/adapting/odometry'
-    paths = talk.listen(PathMessage, 'adapting/predicted_path')
-    talk.until(lambda: talk.node.count_subscribers('adapting/predicted_path'), 'a match')
-
-    numbers = {'positions': np.zeros((3, 2)), 'covariances': np.stack([np.eye(2)] * 3)}
-
-    def heard(horizon: int) -> bool:
-        publishers.publish(estimate_with(**numbers))
-        ahead_ns = stamp_of(paths[-1].poses[-1]) - stamp_of(paths[-1]) if paths else 0
-        return ahead_ns == horizon * model.period_ns
-
-    talk.until(lambda: heard(model.horizons[-1]), 'a path')
-    publishers.scene = choose_scene(replace(model, horizons=(0, 5, 20)))
-    talk.until(lambda: heard(20), 'a path of the other model')
-    publishers.destroy()
-    talk.until(lambda: not talk.node.count_publishers('adapting/predicted_path'), 'the end')
 
 
 def test_transforms_are_those_to_the_frame_of_an_odometry(talk, model_path, monkeypatch):

@@ -62,7 +62,7 @@ class Bench:
         )
         self.simulated = False
         self.topic: Any = SimpleNamespace(
-            sensor='IMU', name='/imu', received_s=0.0, health=lambda _: Health(unused_s=9.0)
+            name='/imu', received_s=0.0, health=lambda _: Health(unused_s=9.0)
         )
         self.status = StatusPublisher(self.node, self.topic, 'adapting/')
 

@@ -100,7 +100,7 @@ class Recorder:
         self.heard: dict[str, Any] = {'received': False}
         self.imu = SimpleNamespace(name='/imu', health=self._health, listen=self._listen)
         self.reference = SimpleNamespace(topic='/reference', problem='', find=lambda: None)
-        monkeypatch.setattr(trainer_node, 'SensorTopic', lambda *_: self.imu)
+        monkeypatch.setattr(trainer_node, 'ImuTopic', lambda *_: self.imu)
         monkeypatch.setattr(trainer_node, 'LiveTopic', self._listen_to_positions)
         monkeypatch.setattr(trainer_node, 'monotonic', lambda: self.now_s)
         self.live = LiveRecording(stand_in(), '', 'until finish')

@@ -141,8 +141,8 @@ class Chosen(NodeParameters):
 
     word: str = parameter('', 'a', choices=('a', 'b'))
     list: list[str] = parameter('', [], settable=Settable.NEVER)  # noqa: RUF009 - a field
-    rate: float = parameter('A rate.', 2.0, (1.0, 3.0), units='Hz')
-    count: int = parameter('', 2, (1, 3))
+    rate: float = parameter('A rate.', (2.0, 1.0, 3.0, 'Hz'))
+    count: int = parameter('', (2, 1, 3, ''))
     next: str = parameter('', 'a', choices=('a', 'b'), settable=Settable.ALWAYS)
     numbers: list[int] = parameter('', [1, 2], settable=Settable.NEVER)  # noqa: RUF009 - a field
 

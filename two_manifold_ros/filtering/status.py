@@ -13,12 +13,7 @@ from two_manifold_ros.ticks.novelty import NOVEL, NOVEL_WARN
 
 
 class Status(Enum):
-    """
-    State of a filter.
-
-    Only ``TRACKING`` and ``UNSURE`` give estimates that may be used. A filter that was fed is
-    never ``WAITING`` and never has ``NO_DATA``, for both need a clock.
-    """
+    """State of a filter; one that was fed is never ``WAITING`` nor has ``NO_DATA``."""
 
     WAITING = 'waiting for data'
     FILLING = 'filling the window'
@@ -111,12 +106,7 @@ CAUSES = {
         'route, or train again'
     ),
 }
-"""
-Sentences by cause, to follow the words of the status and a colon.
-
-They are filled with what is known at the tick, see ``StateMachine``. What is found in the input
-brings cause and words of its own, see ``Finding``.
-"""
+"""Sentences by cause, filled with what is known at the tick; a `Finding` brings its own."""
 
 
 class Finding(NamedTuple):
@@ -164,11 +154,7 @@ class TickDiagnostics(NamedTuple):
 
 @dataclass(frozen=True)
 class EllipseLimits:
-    """
-    Half the long axis of the 95 % ellipse of the present position, metres.
-
-    Above ``warn_m`` the position is unsure, above ``error_m`` it is not reported.
-    """
+    """Metres of half the long axis of the 95 % ellipse above which it is unsure, or unknown."""
 
     warn_m: float
     error_m: float
@@ -195,7 +181,7 @@ class StateMachine:
     ``FILLING``, and so does a window that restarts without a gap. A wide ellipse is ``LOCALISING``
     until the position was first known, or lost. So many ``doubts``, contradictions in a row, make
     an estimate unsure: one may be a pothole. Above a probability ``leaving`` of being off the
-    route the position is unsure, above ``likely`` lost, or unsure if it is of unlike motion.
+    route the position is unsure, above ``likely`` lost; unlike motion is unsure above ``likely``.
     """
 
     doubts = 3

@@ -31,6 +31,8 @@ REJECTIONS = {
 }
 """Words by cause of rejection; the causes are names of counters."""
 
+REMAP = 'remap imu to the topic of the driver'
+
 WORDS = {
     **REJECTIONS,
     # The node is in none of the states.
@@ -38,11 +40,11 @@ WORDS = {
     'managed': 'not active: waiting for the lifecycle manager',
     'disabled': 'disabled by the service enable: call it again with data: true',
     # No message comes.
-    'waiting': 'waiting for the first {0.sensor} message on {0.topic}',
-    'wrong_type': 'it is published as {types}, not as {0.msgtype}; {remap}',
+    'waiting': 'waiting for the first IMU message on {0.topic}',
+    'wrong_type': f'it is published as {{types}}, not as {{0.msgtype}}; {REMAP}',
     'incompatible': 'its publisher offers an incompatible {0.incompatible}',
     'publisher_gone': 'its publisher has gone: start it again',
-    'no_publisher': 'it has no publisher; {remap}',
+    'no_publisher': f'it has no publisher; {REMAP}',
     'silent': 'its publisher is there but silent',
     # The clock of the node does not go.
     'no_clock': 'use_sim_time is true, but no time came on /clock yet: start its publisher',
@@ -60,14 +62,14 @@ WORDS = {
     # Odd in any state.
     'several_publishers': (
         '{count} publishers are on {0.topic} ({names}) and their messages are mixed: stop all but '
-        'one or remap {sensor}{killed}'
+        'one or remap imu{killed}'
     ),
     'too_slow': (
-        'usable {0.sensor} messages come on {0.topic} at only {0.usable_rate_hz:.1f} Hz, but the '
+        'usable IMU messages come on {0.topic} at only {0.usable_rate_hz:.1f} Hz, but the '
         'model needs {0.rate_hz:g} Hz: {reason}'
     ),
     'rejected': (
-        '{0.rejected_share:.0%} of the {0.sensor} messages on {0.topic} are not used, most for '
+        '{0.rejected_share:.0%} of the IMU messages on {0.topic} are not used, most for '
         '{0.rejected_most}: {reason}'
     ),
     'shared_output': (
@@ -129,7 +131,6 @@ class Publisher(NamedTuple):
 class Health:
     """State of a node with an input, of its messages, of the clocks and of its filter."""
 
-    sensor: str = 'IMU'
     msgtype: str = 'sensor_msgs/msg/Imu'
     topic: str = '/imu'
     # Since the last message, or since activation if none came; and the longest allowed.
@@ -183,11 +184,6 @@ class Health:
     def is_live(self) -> bool:
         """True if messages come."""
         return self.received and self.silence_s <= self.timeout_s
-
-    @property
-    def is_unused(self) -> bool:
-        """True if no message was used for longer than the timeout."""
-        return self.unused_s > self.timeout_s
 
     def with_filter(self, live: Filter, rate_hz: float) -> Health:
         """Return this with the state of a filter, and its model's rate."""
@@ -291,7 +287,6 @@ def oddities(health: Health) -> dict[str, str]:
             health,
             count=len(senders),
             names=', '.join(name or 'unnamed' for name in senders),
-            sensor=health.sensor.lower(),
             # One that was killed is there until its lease ends: ten to twenty seconds.
             killed=', or wait if one was killed just now' if len({*senders}) == 1 else '',
         )
@@ -342,30 +337,27 @@ def assess_silence(health: Health) -> Assessment | None:
         'silent': True,
     }
     cause = next(cause for cause, applies in causes.items() if applies)
-    remap = f'remap {health.sensor.lower()} to the topic of the driver'
-    words = WORDS[cause].format(health, types=', '.join(types), remap=remap)
+    words = WORDS[cause].format(health, types=', '.join(types))
     if cause == 'waiting':
         return Assessment(Level.WARN, Status.WAITING, cause, words)
     status = Status.NO_DATA if health.received else Status.WAITING
-    silent = f'no {health.sensor} message on {health.topic} for {health.silence_s:.1f} s'
+    silent = f'no IMU message on {health.topic} for {health.silence_s:.1f} s'
     return Assessment(Level.ERROR, status, cause, f'{status.value}: {silent}: {words}')
 
 
 def _assess_unused(health: Health) -> Assessment | None:
     """Return why what comes is not used any more, or not yet again, or gives no estimate."""
-    count = sum(health.rejected.values())
-    if count >= InputLimits.most_in_a_row or (count and health.is_unused):
+    count, is_late = sum(health.rejected.values()), health.unused_s > health.timeout_s
+    if count >= InputLimits.most_in_a_row or (count and is_late):
         cause, words = _reason(health, max(health.rejected, key=health.rejected.__getitem__))
         if cause in {'zero_stamp', 'duplicate_stamp'} and health.clock:
             cause, words = health.clock, WORDS[health.clock]
         counts = ', '.join(f'{each} {name}' for name, each in health.rejected.items())
-        words = (
-            f'no {health.sensor} sample was used for {health.unused_s:.1f} s ({counts}): {words}'
-        )
-    elif health.is_unused and health.status in USABLE:
+        words = f'no IMU sample was used for {health.unused_s:.1f} s ({counts}): {words}'
+    elif is_late and health.status in USABLE:
         # The status of the filter is old, for its input has only just come back.
         why = (
-            f'{Status.NO_DATA.value}: no {health.sensor} message on {health.topic} for '
+            f'{Status.NO_DATA.value}: no IMU message on {health.topic} for '
             f'{health.unused_s:.1f} s until now: it is used once the next one follows it in time'
         )
         return Assessment(LEVELS[Status.NO_DATA], Status.NO_DATA, 'silent', why)

@@ -192,15 +192,13 @@ def ellipse95(covariance: Floats) -> tuple[float, float, float]:
 
 
 class CourseOverGround(NamedTuple):
-    """Direction and speed of travel."""
+    """Direction and speed of travel; at a standstill the variance is of a uniform angle."""
 
-    # In the track frame, radians from x towards y; the variance is at most the one of a uniform
-    # angle, which a standstill has.
+    # In the track frame, radians from x towards y.
     yaw: float
     yaw_variance: float
-    # Along the course, m/s; across it the velocity is zero by definition.
+    # Along the course, m/s, and (2, 2), along and across it, (m/s)^2.
     speed: float
-    # (2, 2), along and across the course, (m/s)^2.
     velocity_covariance: Floats
 
 

@@ -78,14 +78,17 @@ class Parameter:
 
 
 def parameter(
-    description: str,
-    default: Value = '',
-    between: tuple[float, float] | None = None,
-    **about: object,
+    description: str, default: Value | tuple[float, float, float, str] = '', **about: object
 ) -> Any:  # noqa: ANN401 - stands for a value of any type, as dataclasses.field does
-    """Return a dataclass field ``about`` a `Parameter`; its class says when it is settable."""
-    low, high = between or (None, None)
-    known = {'description': description, 'low': low, 'high': high, **about}
+    """
+    Return a dataclass field ``about`` a `Parameter`; its class says when it is settable.
+
+    Of a number the default comes with the lowest and the highest allowed, and its units.
+    """
+    known = {'description': description, **about}
+    if isinstance(default, tuple):
+        default, low, high, units = default
+        known |= {'low': low, 'high': high, 'units': units}
     if isinstance(default, list):
         return field(default_factory=default.copy, metadata=known)
     return field(default=default, metadata=known)
@@ -119,35 +122,24 @@ class FilteringParameters(NodeParameters):
         'Stamp messages on arrival. For drivers that leave their stamps zero.', False
     )
     input_timeout_s: float = parameter(
-        'Silence of the sensor after which the state is no data.', 1.0, (0.05, 60.0), units='s'
+        'Silence of the sensor after which the state is no data.', (1.0, 0.05, 60.0, 's')
     )
     reorder_s: float = parameter(
-        'Longest delay of a message, by its stamp, at which the node still uses it. All output '
-        'is delayed by this time. 0 rejects late messages.',
-        0.0,
-        (0.0, 0.4),
-        units='s',
+        'Delay by which all output waits for late messages. 0 rejects them.', (0.0, 0.0, 0.4, 's')
     )
     ellipse_warn_m: float = parameter(
-        'The node is unsure if half the long axis of the 95 % ellipse is longer than this. 0 '
-        'means a limit that fits the model.',
-        0.0,
-        (0.0, 1e6),
-        units='m',
+        'Half the long axis of the 95 % ellipse above which the node is unsure. 0 fits the model.',
+        (0.0, 0.0, 1e6, 'm'),
     )
     ellipse_error_m: float = parameter(
-        'The node is lost, or still localising, and publishes no position if half the long axis '
-        'of the 95 % ellipse is longer than this. 0 means a limit that fits the model.',
-        0.0,
-        (0.0, 1e6),
-        units='m',
+        'The same above which it is lost, or localising, and publishes none. 0 fits the model.',
+        (0.0, 0.0, 1e6, 'm'),
     )
     status_rate_hz: float = parameter(
-        'Rate of the topic status.', 10.0, (1.0, 100.0), units='Hz', settable=Settable.NEVER
+        'Rate of the topic status.', (10.0, 1.0, 100.0, 'Hz'), settable=Settable.NEVER
     )
     child_frame: str = parameter(
-        'Child frame of odometry and of the transform: the vehicle with x along its course. '
-        'Empty means base_link.',
+        'Child frame of odometry and transform, x along the course. Empty means base_link.',
         BASE_FRAME,
     )
     publish_tf: bool = parameter(
@@ -168,12 +160,10 @@ class FilterParameters(FilteringParameters):
         'Path of the model file that the service swap_model loads next.', settable=Settable.ALWAYS
     )
     vehicle: str = parameter(
-        'Path of a file that "two-manifold vehicle" wrote. The node corrects the IMU by it. Empty '
-        'means no correction.'
+        'Path of a file of "two-manifold vehicle" that corrects the IMU. Empty means none.'
     )
     sensor_topics: list[str] = parameter(
-        'Topics of the sensors beside the IMU, such as /magnetometer, in the order of the model. '
-        'Empty means the topics of the training.',
+        'Topics of the sensors beside the IMU, in the order of the model. Empty: of the training.',
         [''],
     )
     managed: bool = parameter(
@@ -182,12 +172,10 @@ class FilterParameters(FilteringParameters):
         settable=Settable.NEVER,
     )
     track_frame: str = parameter(
-        'Frame of the published positions. Empty means the frame of the training positions, '
-        'or map if they had none.'
+        'Frame of the published positions. Empty means the frame of the training, or map.'
     )
     odometry_topic: str = parameter(
-        'Topic of an odometry (nav_msgs/Odometry). With publish_tf the transform then goes from '
-        'track frame to the frame of this odometry, such as map to odom. Empty means none.'
+        'Topic of a nav_msgs/Odometry to whose frame publish_tf transforms. Empty means none.'
     )
     start_line: str = parameter(
         'Start line of the laps: X,Y in metres, or a share of a lap in quotes, after the default '
@@ -198,18 +186,14 @@ class FilterParameters(FilteringParameters):
         'a share of a lap after the start line. Empty means thirds of a lap.'
     )
     mark_topic: str = parameter(
-        'Topic of a beacon or a button, with a message of any type at each passage of the start '
-        'line. The node moves the line there. Empty means none.'
+        'Topic with a message at each passage of the start line, of any type. Empty means none.'
     )
     fix_topic: str = parameter(
-        'Topic of positions (PoseStamped, Odometry, NavSatFix and others) for a model without '
-        'positions. After five fixes the node publishes positions. Empty means none.'
+        'Topic of positions for a model without: it publishes some from the fifth. Empty: none.'
     )
     particles_rate_hz: float = parameter(
         'Largest rate of the topic particles, the places where the vehicle may be. 0 means never.',
-        5.0,
-        (0.0, 1000.0),
-        units='Hz',
+        (5.0, 0.0, 1000.0, 'Hz'),
     )
 
 
@@ -227,12 +211,10 @@ class UpdaterParameters(FilteringParameters):
         choices=tuple(LEARNERS),
     )
     model: str = parameter(
-        'Path of a model file to start with. It runs until a learned model has smaller errors. '
-        'Empty means that the node starts without a model.'
+        'Path of a model file that runs until a learned one has smaller errors. Empty means none.'
     )
     position_lag: str = parameter(
-        "Delay of the position stamps in seconds, in quotes, such as '0.2'. The node corrects it. "
-        "'auto' measures the delay by the IMU. '0' corrects nothing.",
+        "Delay of the position stamps in seconds, in quotes ('0.2'). 'auto' measures the delay.",
         'auto',
     )
     horizons: list[int] = parameter(
@@ -242,10 +224,9 @@ class UpdaterParameters(FilteringParameters):
         'Folder of the checkpoints. Empty means that the node writes none.'
     )
     checkpoint_name: str = parameter(
-        'Start of the names of checkpoints: letters, digits, _ and -. Empty means updater, with '
-        'the namespace of the node in front if it has one.'
+        'Start of the names of checkpoints: letters, digits, _, -. Empty: NAMESPACE_updater.'
     )
-    checkpoint_s: float = parameter('Time between checkpoints.', 60.0, (1.0, 3600.0), units='s')
+    checkpoint_s: float = parameter('Time between checkpoints.', (60.0, 1.0, 3600.0, 's'))
     filter_node: str = parameter(
         'Name of the filter node that gets better models. Empty means none.'
     )
@@ -265,9 +246,9 @@ def _of_setting(offered: Offered) -> Any:  # noqa: ANN401 - a field, as of param
     choices = ('',) * (default == '') + about.choices if about.choices else ()
     if isinstance(default, tuple):
         default = list(default)
-    ranged = not isinstance(default, str | list)
-    between = (min(about.low, default), about.high) if ranged else None
-    return parameter(f'{what}.', default, between, units=about.units, choices=choices)
+    if not isinstance(default, str | list):
+        default = default, min(about.low, default), about.high, about.units
+    return parameter(f'{what}.', default, units=about.units, choices=choices)
 
 
 if TYPE_CHECKING:
@@ -306,30 +287,21 @@ class TrainerParameters(_SettingParameters):
         settable=Settable.NEVER,
     )
     record_seconds: float = parameter(
-        'Time to record before training, by the clock of the computer. 0 means until a client '
-        'calls the service finish.',
-        0.0,
-        (0.0, 86400.0),
-        units='s',
+        'Time to record before training. 0 means until the service finish is called.',
+        (0.0, 0.0, 86400.0, 's'),
         settable=Settable.NEVER,
     )
     use_receive_time: bool = parameter(
         'Stamp messages on arrival. For drivers that leave their stamps zero.', False
     )
     position_lag: str = parameter(
-        "Delay of the position stamps in seconds, in quotes, such as '0.2'. Training corrects it. "
-        "'auto' measures the delay by the IMU. '0' corrects nothing, and warns of a delay.",
+        "Delay of the position stamps in seconds, in quotes ('0.2'). 'auto' measures the delay.",
         'auto',
     )
-    force: bool = parameter(
-        'Write the model even if it is of no use: its error on held-out parts is half the error '
-        'of the mean position or more, or nothing in the drives repeats.',
-        False,
-    )
+    force: bool = parameter('Write the model even if it is of no use on held-out parts.', False)
     exit_when_done: bool = parameter(
-        'Exit after training. The exit status is 0, 1 if the training failed, or 3 if the model '
-        'would be of no use. A signal before the model is written gives 128 and its number, such '
-        'as 130 after Ctrl-C.',
+        'Exit after training: status 0, 1 if it failed, 3 if the model would be of no use, or 128 '
+        'and the number of a signal that came before.',
         True,
         settable=Settable.NEVER,
     )
@@ -340,33 +312,28 @@ class SlotCarParameters(NodeParameters):
     """Parameters of ``slot_car_node``."""
 
     seed: int = parameter(
-        'Seed of driving and noise. The same seed drives the same laps.', 0, (0, 2**31 - 1)
+        'Seed of driving and noise. The same seed drives the same laps.', (0, 0, 2**31 - 1, '')
     )
     imu_rate_hz: float = parameter(
-        'IMU messages per second of the simulated car.', 100.0, (1.0, 1000.0), units='Hz'
+        'IMU messages per second of the simulated car.', (100.0, 1.0, 1000.0, 'Hz')
     )
     reference_rate_hz: float = parameter(
-        'Reference poses per second of the simulated car, at most the IMU rate.',
-        20.0,
-        (1.0, 1000.0),
-        units='Hz',
+        'Reference poses per second, at most the IMU rate.', (20.0, 1.0, 1000.0, 'Hz')
     )
     noise: float = parameter(
-        'Scale of the errors of the IMU and of the reference. 0 means none.', 1.0, (0.0, 100.0)
+        'Scale of the errors of IMU and reference. 0 means none.', (1.0, 0.0, 100.0, '')
     )
     speed_wander: float = parameter(
-        'Scale of the difference in speed from lap to lap. 0 means none.', 1.0, (0.0, 5.0)
+        'Scale of the difference in speed from lap to lap. 0 means none.', (1.0, 0.0, 5.0, '')
     )
     driver: str = parameter(
-        'Driver of the car. steady holds one throttle. timid and bold choose between two every '
-        'second by the bend ahead, random at random.',
+        'Driver: steady, or choosing a throttle by the bend ahead (timid, bold) or at random.',
         'steady',
         choices=DRIVERS,
     )
     speed: float = parameter(
-        'Speed of the simulation against the clock. Above 1 the stamps run ahead of the clock.',
-        1.0,
-        (0.1, 20.0),
+        'Speed of the simulation against the clock: above 1 stamps run ahead.',
+        (1.0, 0.1, 20.0, ''),
     )
 
 

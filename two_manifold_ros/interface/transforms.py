@@ -1,11 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-The transforms that are published: of the vehicle, or of the frame of an odometry.
-
-Where ``odom`` lies in ``map`` (REP-105) is what Nav2 takes from AMCL: an odometry moves smoothly
-and drifts, estimates neither drift nor are smooth.
-"""
+"""The transforms that are published: of the vehicle, or of the frame of an odometry (REP-105)."""
 
 from __future__ import annotations
 
@@ -200,11 +195,7 @@ class OdometryFrame:
 def transform_message(
     estimate: Estimate, scene: Scene, odometry: OdometryFrame | None = None
 ) -> Message | None:
-    """
-    Return ``tf2_msgs/TFMessage``: the track frame to the vehicle, or to the frame of an odometry.
-
-    ``None`` where it is not known where that frame lies, see `OdometryFrame.locate`.
-    """
+    """Return ``tf2_msgs/TFMessage`` from the track frame, ``None`` where it is not known."""
     if odometry is None:
         east, north = estimate.positions[0].tolist()
         child, located = scene.child, (east, north, course_of(estimate).yaw)

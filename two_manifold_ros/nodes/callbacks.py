@@ -105,15 +105,11 @@ class GuardedNode(Node):
         events: SubscriptionEventCallbacks | None = None,
     ) -> Subscription:
         """Subscribe a topic as bytes; a parameter of ROS may ask for reliable messages."""
+        kind, options = message_class(topic.msgtype), (QoSPolicyKind.RELIABILITY,)
         return self.create_subscription(
-            message_class(topic.msgtype),
-            topic.name,
-            self.guard(take),
-            qos(topic),
-            raw=True,
-            event_callbacks=events,
-            qos_overriding_options=QoSOverridingOptions((QoSPolicyKind.RELIABILITY,)),
-        )
+            kind, topic.name, self.guard(take), qos(topic), raw=True, event_callbacks=events,
+            qos_overriding_options=QoSOverridingOptions(options),
+        )  # fmt: skip
 
     @property
     def now_ns(self) -> int:
@@ -146,12 +142,12 @@ def find_shared(node: Node, topics: Iterable[str]) -> dict[str, tuple[str, ...]]
     return shared
 
 
-class SensorTopic:
-    """Subscribe a topic of a ``sensor`` as bytes, and know why no messages come."""
+class ImuTopic:
+    """Subscribe ``imu`` as bytes, and know why no messages come."""
 
-    def __init__(self, node: GuardedNode, topic: Topic, sensor: str) -> None:
-        self._node, self._topic, self.sensor = node, topic, sensor
-        self.msgtype, self.name = topic.msgtype, str(node.resolve_topic_name(topic.name))
+    def __init__(self, node: GuardedNode) -> None:
+        self._node, self.msgtype = node, Topics.IMU.msgtype
+        self.name = str(node.resolve_topic_name(Topics.IMU.name))
         self._subscription: Subscription | None = None
         self._incompatible, self._asked_s = '', 0.0
         self._publishers: tuple[Publisher, ...] = ()
@@ -159,7 +155,6 @@ class SensorTopic:
 
     def wait(self) -> None:
         """Wait from now on for the first message."""
-        # By `monotonic`, as when the newest message came.
         self._begun_s = self.received_s = monotonic()
 
     def listen(self, take: Callable[[bytes], object]) -> None:
@@ -174,7 +169,7 @@ class SensorTopic:
             self._incompatible = qos_policy_name_from_kind(event.last_policy_kind).lower()
 
         events = SubscriptionEventCallbacks(incompatible_qos=on_incompatible)
-        self._subscription = self._node.subscribe(self._topic, on_message, events)
+        self._subscription = self._node.subscribe(Topics.IMU, on_message, events)
 
     def close(self) -> None:
         """Stop listening."""
@@ -200,17 +195,11 @@ class SensorTopic:
         if not asked or node.count_publishers(self.name) != len(known):
             known = self._publishers = find_publishers(node, self.name)
             self._asked_s = now_s
+        silence_s, received = now_s - self.received_s, self.received_s > self._begun_s
         return Health(
-            self.sensor,
-            self.msgtype,
-            self.name,
-            now_s - self.received_s,
-            timeout_s,
-            self.received_s > self._begun_s,
-            known,
-            self._incompatible,
-            unused_s=now_s - self._begun_s,
-        )
+            self.msgtype, self.name, silence_s, timeout_s, received, known,
+            self._incompatible, unused_s=now_s - self._begun_s,
+        )  # fmt: skip
 
 
 TRANSFORM_TYPE = 'tf2_msgs/msg/TFMessage'

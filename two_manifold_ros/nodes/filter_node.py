@@ -29,7 +29,7 @@ from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.laps.live import LiveLaps
 from two_manifold_ros.laps.timing import lines_in_words, live_timer
 from two_manifold_ros.names import LAP_FRAME
-from two_manifold_ros.nodes.callbacks import check_transform, EstimatePublishers, SensorTopic
+from two_manifold_ros.nodes.callbacks import check_transform, EstimatePublishers, ImuTopic
 from two_manifold_ros.nodes.health import limits_line, startup_lines, StatusPublisher
 from two_manifold_ros.nodes.lifecycle import BackgroundNode
 from two_manifold_ros.nodes.live_input import (
@@ -66,7 +66,7 @@ class FilterNode(BackgroundNode):
             FilterParameters,
             locked=lambda: locked if self._session or self.is_configuring else '',
         )
-        self._imu = SensorTopic(self, Topics.IMU, 'IMU')
+        self._imu = ImuTopic(self)
         self._status = StatusPublisher(self, self._imu)
         self._state: object = None
         self.serve(Trigger, 'reset', self._on_reset)

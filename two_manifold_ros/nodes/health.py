@@ -35,7 +35,7 @@ from two_manifold_ros.interface.status import (
     status_message,
     ThrottledLog,
 )
-from two_manifold_ros.nodes.callbacks import find_shared, GuardedNode, qos, SensorTopic
+from two_manifold_ros.nodes.callbacks import find_shared, GuardedNode, ImuTopic, qos
 from two_manifold_ros.recordings.ros_messages import to_message
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class StatusPublisher:
     Once a second it gathers the health of the messages and of the clock of the node.
     """
 
-    def __init__(self, node: GuardedNode, topic: SensorTopic, prefix: str = '') -> None:
+    def __init__(self, node: GuardedNode, topic: ImuTopic, prefix: str = '') -> None:
         self._node, self._input = node, topic
         self._publish_diagnostics = diagnostics_publisher(node)
         self._status = node.create_publisher(
@@ -122,14 +122,12 @@ class StatusPublisher:
         self._shared = find_shared(node, (*published, self.topic))
         # Over whole intervals between messages, and unknown after a silence. The greater rate by
         # clock and stamps counts: a bag may be played slowly, stamps may jump.
-        by_clock, by_stamps = (
-            topic.received_s - self._newest[0],
-            arrivals.newest_ns - self._newest[1],
-        )
+        by_clock = topic.received_s - self._newest[0]
+        by_stamps = (arrivals.newest_ns - self._newest[1]) / 1e9
         self._newest = (topic.received_s if fresh['used'] else math.nan), arrivals.newest_ns
         self._usable_hz = math.nan
         if fresh['used'] and not math.isnan(by_clock):
-            rates = (fresh['used'] / each for each in (by_clock, by_stamps / 1e9) if each > 0)
+            rates = (fresh['used'] / each for each in (by_clock, by_stamps) if each > 0)
             self._usable_hz = max(rates, default=math.inf)
         now_ns, self._simulated = node.now_ns, bool(node.get_parameter('use_sim_time').value)
         self._clock = ''
@@ -138,8 +136,7 @@ class StatusPublisher:
         self._shown_ns = now_ns
         happened = {
             f'rejected {cause}': (
-                f'{topic.sensor} samples rejected on {topic.name}: {cause} ({counts[cause]}): '
-                f'{WORDS[cause]}'
+                f'IMU samples rejected on {topic.name}: {cause} ({counts[cause]}): {WORDS[cause]}'
             )
             for cause in rejections(fresh)
         }

@@ -29,7 +29,7 @@ SHUTDOWNS = {
     Transition.TRANSITION_ACTIVE_SHUTDOWN,
 }
 LOOK_S = 0.02
-"""How often to look whether a thread has ended: on average a transition ends half of it late."""
+"""How often to look whether a thread has ended: a transition ends half of it late."""
 
 
 class BackgroundNode(GuardedNode, LifecycleNode):

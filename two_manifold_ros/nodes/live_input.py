@@ -278,7 +278,7 @@ class ReferenceInput:
         used = [self._session.take_position(*each) for each in places]
         if any(used):
             self._used_s = monotonic()
-        return used[-1:] == [True]
+        return bool(used) and used[-1]
 
     def _placed(
         self, stamp_ns: int, fix: tuple[float, ...]

@@ -29,7 +29,7 @@ from two_manifold_ros.interface.assessment import (
 from two_manifold_ros.interface.messages import Topics
 from two_manifold_ros.interface.parameters import TrainerParameters
 from two_manifold_ros.interface.status import capitalised
-from two_manifold_ros.nodes.callbacks import GuardedNode, SensorTopic
+from two_manifold_ros.nodes.callbacks import GuardedNode, ImuTopic
 from two_manifold_ros.nodes.health import diagnostics_publisher
 from two_manifold_ros.nodes.live_input import LiveTopic
 from two_manifold_ros.nodes.running import declare, read
@@ -56,7 +56,7 @@ class LiveRecording:
 
     def __init__(self, node: GuardedNode, reference_type: str, ending: str) -> None:
         self._node, self._ending = node, ending
-        self._imu = SensorTopic(node, Topics.IMU, 'IMU')
+        self._imu = ImuTopic(node)
         samples = MessageColumns('live', self._imu.name, Topics.IMU.msgtype, ImuDecoder())
         self._samples, self._positions = samples, cast('MessageColumns | None', None)
         self.counts = Counter(imu_messages=0, reference_messages=0, malformed=0)

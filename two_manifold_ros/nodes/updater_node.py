@@ -34,8 +34,8 @@ from two_manifold_ros.nodes.callbacks import (
     check_transform,
     EstimatePublishers,
     GuardedNode,
+    ImuTopic,
     qos,
-    SensorTopic,
 )
 from two_manifold_ros.nodes.health import limits_line, StatusPublisher, topics_line
 from two_manifold_ros.nodes.live_input import LiveTopic, ReferenceInput
@@ -57,7 +57,7 @@ class UpdaterNode(GuardedNode):
             check_transform()
         name = name_of_files(chosen, self.get_namespace())
         chosen = self._chosen = replace(chosen, checkpoint_name=name)
-        self._input = SensorTopic(self, Topics.IMU, 'IMU')
+        self._input = ImuTopic(self)
         if not is_compiled():
             self.get_logger().info('Getting ready: compiling takes a while')
         learner = learner_of(chosen, self._input.name)
