@@ -62,9 +62,7 @@ def test_no_method_that_works_is_an_error(ellipse_bags, command, monkeypatch):
 
     monkeypatch.setattr(comparing, '_run', refuse)
     line = command.refused('compare', ellipse_bags[0], *QUICK)
-    assert line.endswith(
-        'no method worked, so there is nothing to compare (mean, previous: it is too short)'
-    )
+    assert line.endswith('nothing to compare (mean: it is too short.; previous: it is too short.)')
 
 
 def comparison(*results: Result) -> Comparison:
@@ -91,33 +89,21 @@ def test_each_method_has_its_errors_or_why_it_failed(capsys):
     for each in shown_comparison(of):
         print_table(*each) if isinstance(each, Table) else print_wrapped(each)
     found = [' '.join(line.split()) for line in capsys.readouterr().out.splitlines()]
-    for line in (
-        'method published 0 (0 s) 50 (2.5 s)',
-        'the cheat - 0.000 0.125',
-        'the good - 0.250 -',
-        'the shy 90.0 % 0.500 0.600',
-        'the sure 100 % 0.700 0.700',
-        'the broken - failed failed',
+    rows = (
+        'method published 0 (0 s) 50 (2.5 s)', 'the cheat - 0.000 0.125', 'the good - 0.250 -',
+        'the shy 90.0 % 0.500 0.600', 'the sure 100 % 0.700 0.700', 'the broken - failed failed',
         'learned from 42.0 s of a bag and another, followed 12.2 s of a test',
-        'every method at 20 Hz, windows of 3 s',
-        'every method is scored on the same 100, 50 predictions, published or not',
-        'given true positions on the way: the cheat',
-        'a note to know',
+        'given true positions on the way: the cheat', 'a note to know', 'good: the good',
         'broken: the broken, failed: it is too short',
-        'good: the good',
-    ):
-        assert line in found
+    )  # fmt: skip
+    assert set(rows) <= set(found)
 
 
 @pytest.mark.parametrize(
     ('results', 'count', 'words'),
     [
         ((('default', 0.1), ('x', 0.3)), 99, ('good', 'the default (the default), RMSE 10 cm, ')),
-        (
-            (('x', 0.7), ('y', 1.0), ('default', 1.2)),
-            99,
-            ('fair', '(the default) 1.2 m, number 3'),
-        ),
+        ((('x', 0.7), ('y', 1.0), ('default', 1.2)), 99, ('fair', ' 1.2 m, number 3')),
         ((('x', 3.0), ('default', 4.0)), 99, ('no use', 'RMSE 3 m', 'Next: record at least five')),
         ((('x', 0.1),), 19, ('unknown', '19 predictions', 'Next: compare on a longer drive')),
         ((), 99, ('unknown', 'No method works without positions', 'Next: add default')),

@@ -11,7 +11,6 @@ from two_manifold_ros.cli import options
 from two_manifold_ros.cli.verdict import of_curve, of_evaluation, of_routes, trained_on
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.evaluation.evaluate import (
-    ELSEWHERE,
     evaluate,
     Evaluation,
     recordings_by_route,
@@ -115,8 +114,19 @@ def _report(
     for name, each in found.items():
         own, recordings = model.routes[name], by_route[name]
         verdicts[name] = of_evaluation(args, own, each)
-        for doubt in _doubts(args, own, recordings):
-            warn(f'{name}: {doubt}' if several else doubt)
+        doubts = [
+            left_out_sentence(int(stream.left_out.sum()), len(stream.stamps), stream.topic)
+            for stream in (each.positions for each in recordings)
+            if stream is not None and stream.left_out.any()
+        ]
+        if trained := trained_on(args, own):
+            doubts.append(
+                f'the model was trained on {", ".join(trained)}: score another recording, or with '
+                '--from the part that training left out'
+            )
+        lags = list(map(estimate_lag, recordings))
+        doubts += late_sentences([each.name for each in recordings], lags, 0.5 / own.rate_hz)
+        warn(*(f'{name}: {each}' if several else each for each in doubts))
         tables = _score_tables(each, own)
         shown += [f'\n{name}:'] if several else []
         shown += [*tables, *_sentences(each, own, name)]
@@ -180,29 +190,11 @@ def _sentences(evaluation: Evaluation, model: ModelHead, route: str) -> Iterator
             f'{", and ".join(named)} {"is" if len(named) == 1 else "are"} named at '
             f'{100.0 * naming.right:.1f} % of the ticks after one and a half windows; {wrong}'
         )
-    counters = evaluation.to_json()['samples']
-    if count := counters.get(UNUSABLE, 0):
-        elsewhere = counters.get(ELSEWHERE, 0)
-        those = 'all' if elsewhere == count else str(elsewhere)
-        because = f', {those} of them because they are of another route' if elsewhere else ''
+    if count := evaluation.to_json()['samples'].get(UNUSABLE, 0):
         yield (
-            f'{count} estimates had no usable position at one horizon or more{because}: '
-            'the mean position stands for it there'
+            f'{count} estimates had no usable position at one horizon or more: the mean position '
+            'stands for it there'
         )
-
-
-def _doubts(args: Namespace, model: ModelHead, recordings: list[Recording]) -> Iterator[str]:
-    """Yield warnings about the validity of the scores: what is no truth, was seen, or is late."""
-    for stream in (each.positions for each in recordings):
-        if stream is not None and stream.left_out.any():
-            yield left_out_sentence(int(stream.left_out.sum()), len(stream.stamps), stream.topic)
-    if trained := trained_on(args, model):
-        yield (
-            f'the model was trained on {", ".join(trained)}: score another recording, or with '
-            '--from the part that training left out'
-        )
-    names = [each.name for each in recordings]
-    yield from late_sentences(names, list(map(estimate_lag, recordings)), 0.5 / model.rate_hz)
 
 
 LEARN_HELP = (
