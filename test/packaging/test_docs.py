@@ -4,6 +4,7 @@
 
 import argparse
 import ast
+from collections.abc import Iterator
 import itertools
 from pathlib import Path
 import re
@@ -103,14 +104,27 @@ def test_the_contents_lead_to_every_page_and_links_to_headings_to_one(checkout):
     assert found > 50
 
 
-def is_there(checkout: Path, reference: str) -> bool:
-    """Return whether there is the file of ``path:name`` or ``path``, and defines the name."""
+def defined(tree: ast.AST) -> Iterator[str]:
+    """Yield the names that a module or a class defines, members with the name of their class."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+            if isinstance(node, ast.ClassDef):
+                yield from (f'{node.name}.{each}' for each in defined(node))
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, 'target', None)]
+        yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+def missing(checkout: Path, reference: str) -> str:
+    """Return what is wrong with ``path:name`` or ``path``, or nothing."""
     path, _, name = reference.partition(':')
     inside = path.split('/')[0] in {'test', 'benchmarks'}
-    file = (checkout if inside else checkout / 'two_manifold_ros') / path
-    # A member by the name of its class is defined in it or below it.
-    words = rf'^ *((def|class) )?{name.rpartition(".")[2]}\b *[(:=]'
-    return file.is_file() and (not name or bool(re.search(words, file.read_text(), re.MULTILINE)))
+    folder = checkout if inside else checkout / 'two_manifold_ros'
+    if not (folder / path).is_file():
+        return f'there is no file {path}'
+    if name and name not in defined(ast.parse((folder / path).read_text())):
+        return f'{path} does not define {name}'
+    return ''
 
 
 def test_the_page_about_the_papers_names_what_exists_and_every_experiment(checkout):
@@ -118,7 +132,7 @@ def test_the_page_about_the_papers_names_what_exists_and_every_experiment(checko
     page = (checkout / 'docs' / 'papers.md').read_text()
     references = re.findall(r'`([\w/]+\.py(?::[\w.]+)?)`', page)
     assert len(references) > 60
-    assert [each for each in references if not is_there(checkout, each)] == []
+    assert list(filter(None, (missing(checkout, each) for each in references))) == []
     rows = re.findall(r'\| `([\w-]+)` \| `(experiments/[^`]+)`', page)
     assert dict(rows) == {
         each.name: 'experiments/' + each.function.replace(':', '.py:') for each in EXPERIMENTS
