@@ -65,12 +65,7 @@ def run_command(line: str, folder: Path) -> int:
 
 
 def run_tour(folder_name: str, *, view: bool = False, way: Sequence[str] = WAY) -> int:
-    """
-    Run commands, and then nodes, and leave what they write in a folder; ``view`` shows a page.
-
-    Returns the exit status of the first command that fails, or 0. ``InputError`` says that the
-    folder holds something else.
-    """
+    """Run commands and nodes in a folder; return the status of the first that fails, or 0."""
     folder = Path(folder_name).resolve()
     if folder.exists():
         if not (folder / MARKER).exists():

@@ -13,8 +13,6 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typing_extensions import Self
 
 
@@ -33,11 +31,10 @@ NARROWEST = 20
 
 class Progress:
     """
-    A context manager that is called with what is done and how far it is.
+    A context manager that is called with what is done, in a word or two, and how far it is.
 
     Nothing shows during the first two seconds. Then a terminal gets a line that is drawn again,
-    and anything else, such as a log file, lines after longer and longer pauses until there is one
-    a minute. ``what`` is done until the first call names it, in a word or two.
+    and a log file lines after longer and longer pauses until there is one a minute.
     """
 
     def __init__(self, what: str) -> None:
@@ -53,12 +50,7 @@ class Progress:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._over.set()
         self._thread.join()
 
@@ -106,20 +98,12 @@ def in_words(seconds: float) -> str:
 
 
 def print_wrapped(text: str, *, on_error: bool = False) -> None:
-    """
-    Print a line on standard output or error; on a terminal it is wrapped between words.
-
-    Anything else, such as a file that is searched for a line, gets it whole.
-    """
+    """Print a line on standard output or error; on a terminal it is wrapped between words."""
     stream = sys.stderr if on_error else sys.stdout
     if stream.isatty():
         # One column is left free, or some terminals begin an empty line.
-        text = fill(
-            text,
-            max(shutil.get_terminal_size().columns - 1, NARROWEST),
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        width = max(shutil.get_terminal_size().columns - 1, NARROWEST)
+        text = fill(text, width, break_long_words=False, break_on_hyphens=False)
     print(text, file=stream)
 
 

@@ -15,13 +15,6 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.experiment import EXPERIMENTS
 
 
-def test_the_package_itself_is_the_command():
-    asked = [sys.executable, '-m', 'two_manifold_ros', 'info']
-    told = subprocess.run(asked, capture_output=True, text=True, check=False)
-    assert told.returncode == 2
-    assert told.stderr.endswith('see two-manifold info --help\n')
-
-
 @pytest.mark.parametrize('name', COMMANDS)
 def test_every_command_has_json_help_of_eighty_columns_and_an_example(name, command, monkeypatch):
     monkeypatch.setenv('COLUMNS', '80')

@@ -65,7 +65,7 @@ REFUSED = [
     ('evaluate {model} {bag} --sensor-topic /wheel', 'the model takes 0'),
     ('evaluate {bag}/metadata.yaml {bag}', '{bag}/metadata.yaml: the model is refused'),
     # Before anything is done.
-    ('evaluate {none} {bag} --report {new}.docx', 'ends in .html'),
+    ('evaluate {none} {bag} --report {none}/a.html', 'The folder of {none}/a.html does not exist'),
     ('inspect {none} --report {none}/page.html', 'The folder of {none}/page.html does not exist'),
     ('inspect {none} --report {new}.html --workers 1', '--report draws recordings'),
     ('train {none} -o {none}/m.npz', 'does not exist: make it before'),
@@ -89,7 +89,6 @@ REFUSED = [
     ('view {none}', 'name MODEL and BAG'),
     ('view {model} {none}', '{none}'),
     ('view {model} bag --port 70000', 'port'),
-    ('view --live {model}', 'name a model before --live'),
     ('view {model} b --live', 'at most a MODEL before --live'),
     ('train {none} {none}2 -o {new} --routes a', '1 names of routes for 2 bags'),
     ('train {none} {none}2 -o {new} --routes a/,b', 'write MAP/LINE'),

@@ -5,48 +5,36 @@
 from collections.abc import Callable
 import json
 from pathlib import Path
-import sys
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 from command_runs import Command
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.experiments.experiment import at_least, EXPERIMENTS
+from two_manifold_ros.experiments.experiment import at_least, Experiment, EXPERIMENTS
 
 COUNT = len(EXPERIMENTS)
 LIMIT = 0.5
 
 
-class StandIn:
-    """Runs in place of all experiments: notes each, and finds what ``value`` says of it."""
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Run in place of all experiments: note each, and find what ``value`` says of it."""
+    found = SimpleNamespace(calls=[], value=lambda *_: 1.0)
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.calls: list[tuple[str, bool, int]] = []
-        self.value: Callable[[str, bool, int], float] = lambda *_: 1.0
-        modules: dict[str, ModuleType] = {}
-        for each in EXPERIMENTS:
-            name, _, function = each.function.partition(':')
-            name = f'two_manifold_ros.experiments.{name}'
-            module = modules.setdefault(name, ModuleType(name))
-            setattr(module, function, self._run_of(each.name))
-            monkeypatch.setitem(sys.modules, name, module)
-
-    def _run_of(self, name: str) -> Callable[..., Any]:
+    def load(experiment: Experiment) -> Callable[..., Any]:
         def run(progress: Any, *, quick: bool, seed: int) -> Any:  # noqa: ANN401 - as experiments
-            self.calls.append((name, quick, seed))
+            found.calls.append((experiment.name, quick, seed))
             progress('working', 0.5)
             figure = SimpleNamespace(savefig=lambda file, **_: file.write(str(seed).encode()))
-            value = self.value(name, quick, seed)
-            return [at_least(f'R2 of {name}', 'Fig. 7', value, LIMIT)], figure
+            value = found.value(experiment.name, quick, seed)
+            return [at_least(f'R2 of {experiment.name}', 'Fig. 7', value, LIMIT)], figure
 
         return run
 
-
-@pytest.fixture
-def runs(monkeypatch: pytest.MonkeyPatch) -> StandIn:
-    return StandIn(monkeypatch)
+    monkeypatch.setattr(Experiment, 'load', load)
+    return found
 
 
 @pytest.fixture

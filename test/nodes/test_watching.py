@@ -56,11 +56,10 @@ def follow(
     """
     Drive, and search, whenever the test waits for something.
 
-    Returns a watcher on the node of the test, and what it hears by node and kind.
+    Returns a watcher, and what it hears by node and kind.
     """
     heard: dict[tuple[str, str], list[Any]] = {}
     watcher = Watcher(
-        talk.node,
         lambda name, kind, message: heard.setdefault((name, kind), []).append(message),
         names,
     )
@@ -68,7 +67,7 @@ def follow(
 
     def step() -> None:
         if next(steps) % 50 == 0:
-            watcher.search()
+            watcher.search(talk.node)
         send()
         talk.rest(0.002)
 
@@ -88,7 +87,7 @@ def test_every_topic_is_found_by_type_and_node(robots, talk):
         each for each in heard['car1/filter_node', 'markers'][0].markers if each.ns == 'track'
     ]
     assert track
-    watcher.search()
+    watcher.search(talk.node)
     # The route is known: nobody builds markers any more.
     assert talk.node.count_subscribers('/car1/markers') == 0
     assert talk.node.count_subscribers('/there/where') == 1

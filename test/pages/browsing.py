@@ -11,14 +11,9 @@ import pytest
 
 PROGRAMS = ('chromium', 'chromium-browser', 'google-chrome')
 ARGUMENTS = (
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-quic',
-    '--no-first-run',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-)
+    '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync',
+    '--disable-background-networking', '--disable-component-update',
+)  # fmt: skip
 PATIENCE_MS = 60_000
 """Waiting ends as soon as the condition holds; a busy machine takes long."""
 
@@ -81,20 +76,12 @@ def browse(browser: Any) -> Iterator[Open]:  # noqa: ANN401 - playwright may be 
         if where.scheme in {'http', 'https', 'ws'} and where.hostname != '127.0.0.1':
             complaints.append(f'a request to {request.url}')
 
-    def open_tab(
-        url: str,
-        width: int = 1280,
-        height: int = 800,
-        ready: str = 'map',
-    ) -> Tab:
+    def open_tab(url: str, width: int = 1280, height: int = 800, ready: str = 'map') -> Tab:
         # As another browser: nothing is left of the tests before.
         context = browser.new_context(viewport={'width': width, 'height': height})
         contexts.append(context)
         page = context.new_page()
-        page.on(
-            'console',
-            lambda said: complaints.append(said.text) if said.type == 'error' else None,
-        )
+        page.on('console', lambda said: said.type == 'error' and complaints.append(said.text))
         page.on('pageerror', lambda error: complaints.append(str(error)))
         page.on('request', look)
         page.goto(url)

@@ -110,7 +110,8 @@ def test_state_position_path_cause_and_cure_are_those_of_the_time(browse, url):
     assert states['right'][0] == pytest.approx(LOST_FROM_S)
 
 
-def test_it_plays_from_the_start_and_stands_while_paused(browse, url):
+def test_it_plays_stands_while_paused_and_shows_the_robot_that_is_chosen(browse, scene, url):
+    drive('other', scene, shift=0.5)
     tab = browse(url)
     tab.until('model("time").value > 1.0')
     pause(tab)
@@ -119,11 +120,6 @@ def test_it_plays_from_the_start_and_stands_while_paused(browse, url):
     assert tab.value('time', 'value') == stands
     tab.page.get_by_role('button', name='Play').click()
     tab.until(f'model("time").value > {stands + 0.5}')
-
-
-def test_one_robot_of_several_is_chosen(browse, scene, url):
-    drive('other', scene, shift=0.5)
-    tab = browse(url)
     pause(tab)
     scrub(tab, 40.0)
     assert tab.columns('ellipse')['x'][0] == pytest.approx(place(40.0)[0])

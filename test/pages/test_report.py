@@ -161,8 +161,8 @@ def test_what_is_on_the_page_is_what_was_computed_and_the_wheel_zooms_the_map(pa
     assert {'tracking', 'lost'} <= words
     assert set(tab.value('states', 'y_range.factors')) == words
     before = tab.value('track', 'x_range.end') - tab.value('track', 'x_range.start')
-    tab.page.evaluate("document.getElementById('s2').scrollIntoView()")
-    place = tab.page.locator('#s2 ~ figure').first.bounding_box()
+    tab.page.locator('figure').first.scroll_into_view_if_needed()
+    place = tab.page.locator('figure').first.bounding_box()
     tab.page.mouse.move(place['x'] + place['width'] / 2, place['y'] + place['height'] / 2)
     tab.page.mouse.wheel(0, -400)
     tab.until(f'model("track").x_range.end - model("track").x_range.start < {0.9 * before}')

@@ -118,36 +118,34 @@ def test_an_estimate_and_messages_of_a_node_become_moments(slot_car_model):
     assert np.array_equal(vehicle.routes[0], scene.drawn.runs[0])
 
 
-def stamped(sec: int = 1, **fields: object) -> SimpleNamespace:
-    """Return a message with a stamp."""
-    header = SimpleNamespace(stamp=SimpleNamespace(sec=sec, nanosec=0))
-    return SimpleNamespace(header=header, **fields)
+STAMPED = {'header': {'stamp': {'sec': 1, 'nanosec': 0}}}
 
 
-def position_at(x: object, y: object, covariance: object) -> SimpleNamespace:
-    position = SimpleNamespace(x=x, y=y)
-    pose = SimpleNamespace(pose=SimpleNamespace(position=position), covariance=covariance)
-    return stamped(pose=pose)
+def position_at(x: object, y: object, covariance: object) -> Any:  # noqa: ANN401
+    place = {'pose': {'position': {'x': x, 'y': y}}, 'covariance': covariance}
+    return as_object({**STAMPED, 'pose': place})
 
 
-def path_of(*places: tuple[float, float], at: tuple[int, ...] = (1, 2)) -> SimpleNamespace:
-    spots = [SimpleNamespace(position=SimpleNamespace(x=x, y=y)) for x, y in places]
-    return stamped(poses=[stamped(sec, pose=each) for sec, each in zip(at, spots, strict=False)])
+def path_of(*places: tuple[float, float], at: tuple[int, ...] = (1, 2)) -> Any:  # noqa: ANN401
+    poses = [
+        {'header': {'stamp': {'sec': sec, 'nanosec': 0}}, 'pose': {'position': {'x': x, 'y': y}}}
+        for sec, (x, y) in zip(at, places, strict=False)
+    ]
+    return as_object({**STAMPED, 'poses': poses})
 
 
-def markers_of(*places: tuple[float, float]) -> SimpleNamespace:
-    points = [SimpleNamespace(x=x, y=y) for x, y in places]
-    return SimpleNamespace(markers=[SimpleNamespace(ns='track', points=points)])
+def markers_of(*places: tuple[float, float]) -> Any:  # noqa: ANN401
+    points = [{'x': x, 'y': y} for x, y in places]
+    return as_object({'markers': [{'ns': 'track', 'points': points}]})
 
 
-def status_of(label: object, data: object) -> SimpleNamespace:
-    layout = SimpleNamespace(dim=[SimpleNamespace(label=label)])
-    return SimpleNamespace(layout=layout, data=data)
+def status_of(label: object, data: object) -> Any:  # noqa: ANN401
+    return as_object({'layout': {'dim': [{'label': label}]}, 'data': data})
 
 
 USUAL = np.eye(6).ravel().tolist()
 WILD = (math.nan, math.inf, -math.inf, 1e308)
-ANYTHING = [None, 7, b'', b'\0\1\0\0', 'text', SimpleNamespace(), stamped()]
+ANYTHING = [None, 7, b'', b'\0\1\0\0', 'text', SimpleNamespace(), as_object(STAMPED)]
 FINE = [
     ('position', position_at(0.0, 0.0, (-np.eye(6)).ravel())),
     *[('predicted_path', path_of(*([(0.0, 1.0)] * count))) for count in range(3)],

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 4
 """Horizons in the table; of more, so many evenly spread ones are shown."""
 
-MOST_NAMED = 2
-"""Recordings that are named; the JSON names all."""
-
 
 def shown_comparison(comparison: Comparison) -> Iterator[str | Table]:
     """Yield the tables, and sentences on how to read them."""
@@ -65,9 +62,8 @@ def shown_comparison(comparison: Comparison) -> Iterator[str | Table]:
 
 
 def _named(recordings: Sequence[tuple[str, float]]) -> str:
-    names = [name for name, _ in recordings]
-    shown = ' and '.join(names) if len(names) <= MOST_NAMED else f'{len(names)} recordings'
-    return f'{sum(seconds for _, seconds in recordings):.1f} s of {shown}'
+    names, seconds = zip(*recordings, strict=True)
+    return f'{sum(seconds):.1f} s of {" and ".join(names)}'
 
 
 HELP = (
@@ -116,10 +112,7 @@ def run(args: Namespace) -> int:
     with Progress('comparing') as progress:
         found = compare(plan, methods, progress)
     if not found.succeeded:
-        names: dict[str, list[str]] = {}
-        for result in found.results:
-            names.setdefault((result.failure or '').rstrip('.'), []).append(result.name)
-        reasons = '; '.join(f'{", ".join(who)}: {reason}' for reason, who in names.items())
+        reasons = '; '.join(f'{each.name}: {each.failure}' for each in found.results)
         msg = f'no method worked, so there is nothing to compare ({reasons})'
         raise InputError(msg)
     options.answer(args, found.to_json(), shown_comparison(found), of_comparison(found, args))

@@ -1,11 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Many bags of many vehicles, and many models.
-
-Choose the bags to train on, and score them; learn a model of what robots kept, and put models of
-routes into one.
-"""
+"""Choose and score many bags; learn what robots kept, and put models of routes into one."""
 
 from __future__ import annotations
 
@@ -59,15 +54,12 @@ MERGE_HELP = (
 
 @contextmanager
 def chosen_bags(
-    args: Namespace,
-    names: list[str],
-    client: Any,  # noqa: ANN401 - of an extra
+    args: Namespace, names: list[str]
 ) -> Iterator[tuple[list[str], Callable[[ModelHead], dict[str, Any]] | None]]:
     """
     Leave in ``args.bags`` those to train on, where all last longer than ``args.most_minutes``.
 
-    Each is surveyed where it is read, and a journal beside the model keeps the surveys. Yielded
-    are the names of the routes of the bags that are left, and `try_on_others` if there are others.
+    Yielded are the names of the routes of these bags, and `try_on_others` if there are others.
     """
     names = _drop_duplicates(args, names)
     most_s, paths = 60.0 * args.most_minutes, list(args.bags)
@@ -84,10 +76,10 @@ def chosen_bags(
     journal = ItemJournal(Path(f'{args.output}{BAGS_SUFFIX}'))
     try:
         # Routes that are named are wanted, however few drive them.
-        choice = _chosen(args, client, journal, 1 if names else FEWEST_BAGS)
+        choice = _chosen(args, journal, 1 if names else FEWEST_BAGS)
         args.bags = [paths[each] for each in choice.trained]
         names = [names[each] for each in choice.trained] if names else names
-        yield names, partial(try_on_others, args, choice=choice, paths=paths, client=client)
+        yield names, partial(try_on_others, args, choice=choice, paths=paths)
     except KeyboardInterrupt:
         if count := len(journal):
             on_stderr(
@@ -98,38 +90,23 @@ def chosen_bags(
 
 
 def _drop_duplicates(args: Namespace, names: Sequence[str]) -> list[str]:
-    """
-    Leave in ``args.bags`` each bag once, however its path is written; return their names.
-
-    They are sorted by their places, so that the order in which they are given says nothing.
-    """
+    """Leave in ``args.bags`` each bag once, in the order of their places; return their names."""
     first: dict[str, int] = {}
     for number, path in enumerate(args.bags):
         earlier = first.setdefault(identity(path), number)
-        if names and names[earlier] != names[number]:
-            msg = (
-                f'--routes names {public(path)} {names[earlier]} and {names[number]}: a bag is of '
-                'one route; cut it with ros2 bag convert, or name it once'
-            )
-            raise InputError(msg)
         if earlier != number:
-            warn(f'{public(path)} is given again: it counts once')
+            warn(f'{public(path)} is given again: it counts once, as it was named first')
     kept = [first[each] for each in sorted(first)]
     args.bags = [args.bags[number] for number in kept]
     return [names[number] for number in kept] if names else []
 
 
-def _chosen(
-    args: Namespace,
-    client: Any,  # noqa: ANN401 - of an extra
-    journal: ItemJournal,
-    fewest: int,
-) -> Choice:
+def _chosen(args: Namespace, journal: ItemJournal, fewest: int) -> Choice:
     """Survey bags, choose those of routes that at least so many of them drive, and say which."""
     reading = options.reading_options(args)
     with Progress('surveying') as progress:
         done = partial(progress, 'surveying')
-        surveys = survey_bags(args.bags, reading, args.until, journal, client, done)
+        surveys = survey_bags(args.bags, reading, args.until, journal, args.client, done)
     choice = choose(surveys, 60.0 * args.most_minutes, fewest)
     every = (*choice.trained, *choice.tried, *choice.rest)
     of_minutes, minutes = (
@@ -146,11 +123,7 @@ def _chosen(
 
 
 def try_on_others(
-    args: Namespace,
-    model: ModelHead,
-    choice: Choice,
-    paths: Sequence[str],
-    client: Any = None,  # noqa: ANN401 - of an extra
+    args: Namespace, model: ModelHead, choice: Choice, paths: Sequence[str]
 ) -> dict[str, Any]:
     """Follow the bags that a choice keeps for that; return what the summary has of all bags."""
     from two_manifold_ros.evaluation.drives import score_drives, total_of  # noqa: PLC0415
@@ -158,7 +131,7 @@ def try_on_others(
     tried, reading = [paths[each] for each in choice.tried], options.reading_options(args)
     with Progress('trying the model') as progress:
         done = partial(progress, 'trying the model')
-        scores = score_drives(model, tried, reading, client, done, until_s=args.until)
+        scores = score_drives(model, tried, reading, args.client, done, until_s=args.until)
     warn(*(each.trouble for each in scores if each.trouble))
     good = [each for each in scores if each.ticks]
     return {
@@ -267,10 +240,10 @@ def run_merge(args: Namespace) -> int:
         )
     refusal = model.summary['refusal']
     status = NO_USE if refusal and not args.force else 0
-    if refusal:
-        kind, done = ('error', ' (not written; see --force)') if status else ('warning', '')
-        on_stderr(f'two-manifold: {kind}: {refusal["sentence"]}{done}')
-    if not status:
+    if status:
+        on_stderr(f'two-manifold: error: {refusal["sentence"]} (not written; see --force)')
+    else:
+        warn(*([refusal['sentence']] if refusal else []))
         save_model(model, args.output)
     minutes = dict.fromkeys(paths, 0.0)
     for each in choice.trained:
@@ -351,18 +324,11 @@ def run_atlas(args: Namespace) -> int:
 
 
 def joined(models: Sequence[str], output: str) -> AtlasModel:
-    """
-    Return the atlas of models by ``MODEL`` or ``NAME=MODEL``; it goes on with that in ``output``.
-
-    Routes that are there by the same name are replaced, and named on standard error.
-    """
+    """Return the atlas of ``MODEL`` or ``NAME=MODEL``, and of the other routes in ``output``."""
     known: dict[str, ModelHead] = {}
     for given in models:
         # A path may have an equals sign in it.
-        name, named, path = ('', '', given) if Path(given).exists() else given.rpartition('=')
-        if named and not name:
-            msg = f'{given}: no name stands before the equals sign: write NAME={path}, or {path}'
-            raise InputError(msg)
+        name, _, path = ('', '', given) if Path(given).exists() else given.rpartition('=')
         routes = load_model(path).routes
         if name and len(routes) > 1:
             msg = f'{given}: the model knows {len(routes)} routes with names: leave {name}= out'

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from argparse import Action, ArgumentTypeError, Namespace
 from dataclasses import replace
+from importlib import import_module
 import json
 import math
+from pathlib import Path
 import re
 from typing import Any, TYPE_CHECKING
 
@@ -271,9 +273,11 @@ def fleet_of(args: Namespace) -> AbstractContextManager[Any]:
 def check_report(args: Namespace) -> None:
     """Refuse, before anything is computed, a report that could not be written."""
     if args.report:
-        from two_manifold_ros.pages.report import check_report_path  # noqa: PLC0415 - an extra
-
-        check_report_path(args.report)
+        # What draws it is an extra.
+        import_module('bokeh')
+        if not Path(args.report).absolute().parent.is_dir():
+            msg = f'The folder of {args.report} does not exist: make it before writing a report.'
+            raise InputError(msg)
 
 
 def say_notes(notes: Iterable[str], say: Callable[[str], None] = on_stderr) -> None:
@@ -286,11 +290,9 @@ def name_sensors(args: Namespace, model: ModelHead) -> None:
     """
     Set ``sensor_topic`` to the topics that a model takes, by default as in training.
 
-    ``args.trained_sensors`` are the topics of the training, by those that are read. A sensor that
-    is not named may be missing; named ones that do not fit the model are an ``InputError``.
+    ``args.trained_sensors`` are the topics of the training, by those that are read.
     """
-    # NumPy is slow.
-    from two_manifold_ros.recordings.decoding import SensorTopic  # noqa: PLC0415
+    from two_manifold_ros.recordings.decoding import SensorTopic  # noqa: PLC0415 - NumPy is slow
 
     args.need_sensors = bool(args.sensor_topic)
     trained = SensorTopic.of_names(model.further_names)
@@ -327,8 +329,7 @@ def recordings_of(
     Read ``args.bags`` as the options say, and tell their notes to ``args.say``, if it is set.
 
     Positions may be needed, or looked for though neither needed nor named; geodetic ones are put
-    into the tangent plane of the nearest route of a model. ``InputError`` says that a bag cannot
-    be read, or that its positions are surely not in metres.
+    into the tangent plane of the nearest route of a model.
     """
     from two_manifold_ros.evaluation.evaluate import in_plane_of  # noqa: PLC0415 - as above
     from two_manifold_ros.inspection.positions import check_units  # noqa: PLC0415 - as above
@@ -373,11 +374,7 @@ def in_step(
 
 
 def part_of(recording: Recording, start_s: float | None, end_s: float | None) -> Recording:
-    """
-    Return the part of a recording between ``--from`` and ``--until``, ``None`` for an open end.
-
-    Seconds count from its first IMU stamp; ``InputError`` says that this is no stretch of it.
-    """
+    """Return the part between ``--from`` and ``--until``; ``InputError`` if there is none."""
     if start_s is not None and start_s < 0.0:
         msg = f'--from {start_s:g} must be at least 0: seconds count from the first IMU stamp'
         raise InputError(msg)

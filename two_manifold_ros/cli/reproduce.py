@@ -22,7 +22,7 @@ from two_manifold_ros.experiments.experiment import (
     Outcome,
     verdict,
 )
-from two_manifold_ros.progress import Progress
+from two_manifold_ros.progress import print_wrapped, Progress
 from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ HELP = (
     'and writes a picture. The status is 0 if every claim passes, else 1. One of several that '
     'breaks off counts as failed, and the others go on.'
 )
-_FAILED = 1
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -93,27 +92,19 @@ def run(args: Namespace) -> int:
         if not args.json:
             answer(args, {}, _shown(done[-1]))
             sys.stdout.flush()
-    passed = all(each.passed for each in done)
     if args.json:
         # A value of an experiment may be NaN.
         print(json.dumps({'experiments': [each.to_json() for each in done]}, indent=2))
-        return 0 if passed else _FAILED
-    if len(done) == 1:
-        answer(args, {}, [f'The picture is {folder / done[0].experiment.picture}.'])
-        return 0 if passed else _FAILED
-    rows = [
-        [
-            each.experiment.name,
-            each.score,
-            f'{each.seconds:.0f}',
-            each.picture or '',
-            verdict(passed=each.passed),
-        ]
-        for each in done
-    ]
-    header = ['experiment', 'claims that pass', 'seconds', 'picture', '']
-    answer(args, {}, [Table('', header, rows), f'The pictures are in {folder}.'])
-    return 0 if passed else _FAILED
+    elif len(done) == 1:
+        print_wrapped(f'The picture is {folder / done[0].experiment.picture}.')
+    else:
+        rows = []
+        for found in done:
+            said = found.score, f'{found.seconds:.0f}', found.picture or ''
+            rows.append([found.experiment.name, *said, verdict(passed=found.passed)])
+        header = ['experiment', 'claims that pass', 'seconds', 'picture', '']
+        answer(args, {}, [Table('', header, rows), f'The pictures are in {folder}.'])
+    return 0 if all(found.passed for found in done) else 1
 
 
 def _outcome(args: Namespace, experiment: Experiment, folder: Path, *, alone: bool) -> Outcome:

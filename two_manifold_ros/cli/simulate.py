@@ -82,19 +82,18 @@ def run(args: Namespace) -> int:
     slower = ((REFERENCE_TOPIC, REFERENCE_TYPE), *(SENSORS[name][:2] for name in args.sensors))
     topics = [(IMU_TOPIC, IMU_TYPE, count, args.rate)]
     topics += [(*each, len(range(0, count, every)), args.rate / every) for each in slower]
+    keys = 'topic', 'type', 'messages', 'rate_hz'
     content = {
         'bag': args.output,
         'laps': args.laps,
         'seconds': int(driven.stamps_ns[-1] - driven.stamps_ns[0]) / 1e9,
         'metres': float(driven.distances[-1] - driven.distances[0]),
         'mean_speed_m_s': float(driven.speeds.mean()),
+        'topics': [dict(zip(keys, each, strict=True)) for each in topics],
     }
     title = '{laps} laps, {metres:.1f} m in {seconds:.1f} s ({mean_speed_m_s:.2f} m/s): {bag}'
-    header = ['topic', 'type', 'messages', 'rate (Hz)']
     rows = [[*each[:2], str(each[2]), f'{each[3]:g}'] for each in topics]
-    content['topics'] = [
-        dict(zip(('topic', 'type', 'messages', 'rate_hz'), each, strict=True)) for each in topics
-    ]
+    header = ['topic', 'type', 'messages', 'rate (Hz)']
     answer(args, content, [Table(title.format(**content), header, rows)])
     return 0
 
@@ -120,7 +119,6 @@ def run_compile(args: Namespace) -> int:
     from two_manifold_ros.training.settings import TrainingSettings  # noqa: PLC0415 - as above
     from two_manifold_ros.training.train import train_model  # noqa: PLC0415 - as above
 
-    # Where nothing can be kept there is nothing to compile for.
     if STORE.folder is not None:
         if not args.json:
             print('Compiling, which takes some ten seconds the first time', flush=True)
@@ -136,7 +134,6 @@ def run_compile(args: Namespace) -> int:
                 LapTimer(model.circuit).warm_up()
             for stamp_ns, sample in zip(laps.stamps_ns.tolist(), laps.imu, strict=True):
                 filtering.push(stamp_ns, sample)
-    # A disk may be full by now.
     kept = STORE.folder
     said = f'Nothing is kept: {STORE.trouble}.' if kept is None else f'Compiled code is in {kept}.'
     content = {'folder': None if kept is None else str(kept), 'trouble': STORE.trouble}

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 import math
 from time import monotonic
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import add, answer, seconds
 from two_manifold_ros.errors import InputError
@@ -24,7 +24,6 @@ HELP = (
     'Print a line for each running filter or updater node, with status, rates, and cause, and '
     'another one at each change. Needs ROS 2.'
 )
-_NOT_REACHED = 1
 _JSON_S = 2.0
 """A node reports once a second."""
 _GONE_S = 3.0
@@ -48,20 +47,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--seconds',
         type=seconds,
-        help=(
-            'end so many seconds after nodes were discovered, with status 1 if no node was '
-            'heard; a node reports once a second (default: end at Ctrl-C or as --until says; '
-            f'with --json alone {_JSON_S:g})'
-        ),
+        help='end so many seconds after nodes were discovered, with status 1 if no node was '
+        'heard; a node reports once a second (default: end at Ctrl-C or as --until says; with '
+        f'--json alone {_JSON_S:g})',
     )
     parser.add_argument(
         '--until',
         choices=_UNTIL,
-        help=(
-            'end when every node takes samples (active), publishes estimates (published) or is '
-            'tracking; the status is 1 if a node cannot be configured, or if --seconds pass '
-            'before'
-        ),
+        help='end when every node takes samples (active), publishes estimates (published) or is '
+        'tracking; the status is 1 if a node cannot be configured, or if --seconds pass before',
     )
     add(parser, '--json')
 
@@ -103,45 +97,17 @@ def run(args: Namespace) -> int:
         why = f'not {args.until}: {"; ".join(map(table.line, sorted(table.heard)))}'
     if why:
         on_stderr(f'two-manifold: note: {why}')
-    return _NOT_REACHED if why else 0
-
-
-class _Heard(NamedTuple):
-    """Newest report of a node about itself, and its time."""
-
-    level: str
-    status: str
-    cause: str
-    why: str
-    input_rate_hz: float | None
-    estimate_rate_hz: float | None
-    nodes: int
-    trouble: str
-    route: str
-    heard_s: float
-
-    @property
-    def silent_s(self) -> float:
-        """How long nothing was heard."""
-        return monotonic() - self.heard_s
-
-    @property
-    def gone(self) -> bool:
-        """Whether nothing was heard for a while."""
-        return self.silent_s > _GONE_S
+    return 1 if why else 0
 
 
 class StatusTable:
-    """
-    Newest reports of nodes whose diagnostics have ``status`` and ``cause``; changes are printed.
-
-    ``heard`` are those with the given ``names``, or all; ``others`` are names that were not given.
-    """
+    """Newest reports of nodes with these names, or of all; changes are printed."""
 
     def __init__(self, names: frozenset[str] = frozenset(), *, silent: bool = False) -> None:
         self.names, self.others, self._silent = names, set[str](), silent
-        self.heard: dict[str, _Heard] = {}
-        # What was printed of each: it is news if another one follows.
+        self.heard: dict[str, dict[str, Any]] = {}
+        self._heard_s: dict[str, float] = {}
+        # What was printed of each: another one is news.
         self._said: dict[str, object] = {}
 
     def hear(
@@ -153,31 +119,30 @@ class StatusTable:
         if self.names and name not in self.names:
             self.others.add(name)
             return
-        rates: list[float | None] = []
+        here: dict[str, Any] = {
+            'level': Level(level).name if level in set(Level) else 'STALE',
+            'status': values['status'],
+            'cause': values['cause'],
+            'why': why,
+            'input_rate_hz': None,
+            'estimate_rate_hz': None,
+            'nodes': nodes,
+            'trouble': values.get('swap_trouble', values.get('promotion_trouble', '')),
+        }
+        # Where one route alone is known there is none to name.
+        here |= {'route': values['route']} if values.get('route') else {}
         for key in ('input_rate_hz', 'estimate_rate_hz'):
-            try:
+            with suppress(ValueError):
                 rate = float(values.get(key, ''))
-            except ValueError:
-                rate = math.nan
-            rates.append(rate if math.isfinite(rate) else None)
-        self.heard[name] = here = _Heard(
-            Level(level).name if level in set(Level) else 'STALE',
-            values['status'],
-            values['cause'],
-            why,
-            rates[0],
-            rates[1],
-            nodes,
-            values.get('swap_trouble', values.get('promotion_trouble', '')),
-            values.get('route', ''),
-            monotonic(),
-        )
-        self._say(name, (here.status, here.cause, here.nodes, here.trouble, here.route))
+                here[key] = rate if math.isfinite(rate) else None
+        self.heard[name], self._heard_s[name] = here, monotonic()
+        parts = 'status', 'cause', 'nodes', 'trouble', 'route'
+        self._say(name, [here.get(part) for part in parts])
 
     def look(self) -> None:
         """Find out which nodes have gone."""
-        for name, here in sorted(self.heard.items()):
-            if here.gone:
+        for name in sorted(self.heard):
+            if self._gone(name):
                 self._say(name, 'gone')
 
     def _say(self, name: str, news: object) -> None:
@@ -185,17 +150,23 @@ class StatusTable:
             print(self.line(name), flush=True)
         self._said[name] = news
 
+    def _gone(self, name: str) -> bool:
+        return monotonic() - self._heard_s[name] > _GONE_S
+
     def all_in(self, statuses: Collection[str]) -> bool:
         """Return whether every node is there now, is the only one of its name, and in these."""
         return bool(self.heard) and all(
-            each is not None and each.status in statuses and each.nodes == 1 and not each.gone
-            for each in map(self.heard.get, self.names | self.heard.keys())
+            name in self.heard
+            and self.heard[name]['status'] in statuses
+            and self.heard[name]['nodes'] == 1
+            and not self._gone(name)
+            for name in self.names | self.heard.keys()
         )
 
     def settled(self, statuses: Collection[str]) -> bool:
         """Return whether all nodes are in these, or waiting is in vain, if there are any."""
         failed = any(
-            each.cause == 'unconfigured' and each.level == Level.ERROR.name
+            each['cause'] == 'unconfigured' and each['level'] == Level.ERROR.name
             for each in self.heard.values()
         )
         return bool(statuses) and (failed or self.all_in(statuses))
@@ -203,24 +174,25 @@ class StatusTable:
     def line(self, name: str) -> str:
         """Return the line about a node."""
         here = self.heard[name]
-        if here.gone:
-            return f'{name}  GONE   not heard for {here.silent_s:.0f} s'
+        if self._gone(name):
+            return f'{name}  GONE   not heard for {monotonic() - self._heard_s[name]:.0f} s'
         received, published = (
-            '-' if rate is None else f'{rate:.1f}'
-            for rate in (here.input_rate_hz, here.estimate_rate_hz)
+            '-' if here[key] is None else f'{here[key]:.1f}'
+            for key in ('input_rate_hz', 'estimate_rate_hz')
         )
-        several = f' ({here.nodes} nodes of this name, in turn)' if here.nodes > 1 else ''
-        on = f', on {here.route}' if here.route else ''
-        trouble = f'  ({here.trouble})' if here.trouble else ''
+        several = f' ({here["nodes"]} nodes of this name, in turn)' if here['nodes'] > 1 else ''
+        on = f', on {here["route"]}' if 'route' in here else ''
+        trouble = f'  ({here["trouble"]})' if here['trouble'] else ''
         rates = f'{received} Hz in, {published} Hz out'
-        return f'{name}{several}  {here.level:5}  {rates}  {here.why}{on}{trouble}'
+        return f'{name}{several}  {here["level"]:5}  {rates}  {here["why"]}{on}{trouble}'
 
-    def nodes(self) -> dict[str, dict[str, float | str | bool | None]]:
+    def nodes(self) -> dict[str, dict[str, Any]]:
         """Return the newest report of each node, for JSON: unknown rates are ``None``."""
-        found: dict[str, dict[str, float | str | bool | None]] = {}
-        for name, here in sorted(self.heard.items()):
-            # Where one route alone is known there is none to name.
-            left_out = {'heard_s'} if here.route else {'heard_s', 'route'}
-            said = {key: each for key, each in here._asdict().items() if key not in left_out}
-            found[name] = {**said, 'silent_s': round(here.silent_s, 1), 'gone': here.gone}
-        return found
+        return {
+            name: {
+                **here,
+                'silent_s': round(monotonic() - self._heard_s[name], 1),
+                'gone': self._gone(name),
+            }
+            for name, here in sorted(self.heard.items())
+        }

@@ -20,7 +20,7 @@ from two_manifold_ros.inspection.coverage import MOST_TRAINED_S
 from two_manifold_ros.inspection.inspecting import inspect_recording, Report, training_warnings
 from two_manifold_ros.inspection.lag import AUTO
 from two_manifold_ros.inspection.positions import LEAST_DRIVES
-from two_manifold_ros.inspection.shared_places import bag_name, check_names, sort_by_route
+from two_manifold_ros.inspection.shared_places import check_names, sort_by_route
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.progress import on_stderr, Progress, warn
@@ -106,7 +106,7 @@ def run(args: Namespace) -> int:
         if not args.most_minutes > 0.0:
             msg = f'--most-minutes {args.most_minutes:g} must be above 0'
             raise InputError(msg)
-        with options.fleet_of(args) as client:
+        with options.fleet_of(args) as args.client:
             settings = TrainingSettings(**options.given_settings(args))
             if args.sensor_topic and not isinstance(settings, RouteSettings):
                 msg = f'method {settings.method} takes no --sensor-topic: leave it out'
@@ -117,8 +117,8 @@ def run(args: Namespace) -> int:
             if args.routes is not None:
                 names = [each.strip() for each in args.routes.split(',')]
                 check_names(names, len(args.bags))
-            with chosen_bags(args, names, client) as (names, tried):
-                return _train(args, settings, names, tried, client)
+            with chosen_bags(args, names) as (names, tried):
+                return _train(args, settings, names, tried)
     except KeyboardInterrupt:
         done = f'{args.output} is written' if args.saved else 'no model is written'
         on_stderr(f'two-manifold: stopped, {done}')
@@ -135,16 +135,10 @@ def _train(
     settings: TrainingSettings,
     names: Sequence[str],
     tried: Callable[[ModelHead], dict[str, Any]] | None,
-    client: Any,  # noqa: ANN401 - of an extra
 ) -> int:
-    """
-    Train on ``args.bags``, of routes with these names if any, and return the exit status.
-
-    ``tried`` follows the bags that were not trained on, if there are such. Of several routes one
-    whose model is of no use, or whose bags cannot be trained on, is left out.
-    """
-    recordings, reports, routes = _routes_of(args, settings, names, client)
-    models, took_each_s, poor = _models_of(args, routes, settings, reports, client)
+    """Train, save what is of use and report; ``tried`` follows bags that were not trained on."""
+    recordings, reports, routes = _routes_of(args, settings, names)
+    models, took_each_s, poor = _models_of(args, routes, settings, reports)
     if not models:
         raise InputError('; '.join(f'{name}: {each}'.lstrip(': ') for name, each in poor.items()))
     # The paper's filter is for study, not for a robot.
@@ -193,10 +187,7 @@ def _train(
 
 
 def _routes_of(
-    args: Namespace,
-    settings: TrainingSettings,
-    names: Sequence[str],
-    client: Any,  # noqa: ANN401 - of an extra
+    args: Namespace, settings: TrainingSettings, names: Sequence[str]
 ) -> tuple[list[Recording], list[Report], Mapping[str, Sequence[Recording]]]:
     """Return the recordings in step, their inspections, and those of each route: '' if of one."""
     # By laps, positions are read where they are named alone.
@@ -219,7 +210,9 @@ def _routes_of(
     if not args.marks or args.position_lag != AUTO:
         recordings = options.in_step(recordings, args)
     with Progress('inspecting') as progress:
-        reports = spread(inspect_recording, recordings, client, partial(progress, 'inspecting'))
+        reports = spread(
+            inspect_recording, recordings, args.client, partial(progress, 'inspecting')
+        )
     # Of positions that laps make there is nothing to warn.
     for sentence in [] if args.marks else training_warnings(reports, settings.rate_hz):
         args.say(f'two-manifold: warning: {sentence}')
@@ -229,32 +222,26 @@ def _routes_of(
         for group in routes.values():
             _say_lines(args, group)
         if len(routes) == 1:
-            line_of = {id(each.positions): each.line for each in next(iter(routes.values()))}
+            (group,) = routes.values()
+            line_of = {id(each.positions): each.line for each in group}
             recordings = [replace(each, line=line_of[id(each.positions)]) for each in recordings]
             routes = {'': recordings}
     return recordings, reports, routes
 
 
 def _say_lines(args: Namespace, group: Sequence[Recording]) -> None:
-    """Say which lines are on one map and, where they were found out, what is of each."""
-    bags: dict[str, list[str]] = {}
-    for each in group:
-        bags.setdefault(each.line, []).append(bag_name(each.name))
-    together = ', '.join(sorted(bags))
-    if len(bags) < 2:
+    """Say which lines are on one map."""
+    lines = sorted({each.line for each in group})
+    together = ', '.join(lines)
+    if len(lines) < 2:
         return
     # Whoever names the map has asked for it.
     if '/' in together:
         args.say(f'two-manifold: note: {together} are lines on one map')
         return
-    several = ''.join(
-        f'; {" and ".join(those)} are taken for one line, {line}'
-        for line, those in sorted(bags.items())
-        if len(those) > 1 and not args.routes
-    )
     args.say(
-        f'two-manifold: note: {together} share places and are lines on one map{several}; '
-        '--routes names them, and as MAP/NAME keeps their maps apart'
+        f'two-manifold: note: {together} share places and are lines on one map; --routes names '
+        'them, and as MAP/NAME keeps their maps apart'
     )
 
 
@@ -263,7 +250,6 @@ def _models_of(
     routes: Mapping[str, Sequence[Recording]],
     settings: TrainingSettings,
     reports: Sequence[Report],
-    client: Any,  # noqa: ANN401 - of an extra
 ) -> tuple[dict[str, TrainedModel], dict[str, float], dict[str, str]]:
     """Return models and seconds of the routes, and why those that are poor, or fail, are so."""
     models: dict[str, TrainedModel] = {}
@@ -286,7 +272,7 @@ def _models_of(
                         'of the ticks between them, as by --readout mkdr; --readout sharpened '
                         'interpolates instead'
                     )
-                models[name] = train_model(recordings, chosen, part, drives, client)
+                models[name] = train_model(recordings, chosen, part, drives, args.client)
             except LostWorkersError:
                 raise
             except InputError as error:

@@ -33,37 +33,27 @@ GOOD, FAIR, POOR, UNKNOWN, NO_USE = WORDS = ('good', 'fair', 'poor', 'unknown', 
 """All words, the best first."""
 
 LIMITS = ((GOOD, USEFUL / 4.0), (FAIR, USEFUL / 2.0), (POOR, 1.0))
-"""
-Words for a model of use, each with the share of the mean position's error that it stays below.
-
-A model is of use below ``USEFUL``. Each better word halves the error, as the ellipse that makes a
-filter unsure is half of the one that it withholds. A withheld position counts as the mean
-position, so a model that publishes little is poor however small its errors are.
-"""
+"""Shares of the error of the mean position that a model of use stays below: each better word
+halves the error, as an ellipse that makes a filter unsure is half of one that it withholds."""
 
 OF_LAPS = ('no_laps', 'few_laps')
 """Findings with which ``train`` has too little to hold out."""
 
 GRADES = (
     # With these `train` refuses a recording, or learns no place of it.
-    (NO_USE, (
-        'no_positions', 'clocks_differ', 'positions_scaled', 'frame_unprintable',
-        'position_frame_unprintable',
-    )),
+    (NO_USE, ('no_positions', 'clocks_differ', 'positions_scaled', 'frame_unprintable',
+              'position_frame_unprintable')),
     # With these it stops and asks.
     (POOR, ('offset_ambiguous', *OF_LAPS)),
     # These are about all samples; all others are about some, which are left out.
-    (FAIR, (
-        'gyroscope_in_degrees', 'acceleration_in_g', 'gyroscope_scale', 'gyroscope_too_fast',
-        'dead_channels', 'acceleration_unclear', 'gravity_removed', 'positions_missing',
-        'time_offset',
-    )),
+    (FAIR, ('gyroscope_in_degrees', 'acceleration_in_g', 'gyroscope_scale', 'gyroscope_too_fast',
+            'dead_channels', 'acceleration_unclear', 'gravity_removed', 'positions_missing',
+            'time_offset')),
 )  # fmt: skip
 """Words for recordings, each with the findings that deserve it, the most serious first."""
 
 SIDES = 10
-"""Squares along the larger side of the route, for the place of the largest errors: a vehicle is in
-one of them for half a second or more on most laps, and a reader finds it."""
+"""Squares along the larger side of the route: a vehicle is in one for half a second or more."""
 
 METRES = ((1e3, 'km'), (1.0, 'm'), (1e-2, 'cm'), (1e-3, 'mm'))
 SECONDS = ((1.0, 's'), (1e-3, 'ms'))
@@ -78,7 +68,6 @@ ENOUGH_LAPS = 10
 """Laps after which more of the same do not help: the better number of ``WANTED_LAPS``."""
 
 MORE = f'record {WANTED_LAPS}, at the speeds of use'
-AGAIN = 'record laps driven like this drive, and train on them as well'
 
 
 class Verdict(NamedTuple):
@@ -95,7 +84,11 @@ class Verdict(NamedTuple):
 
 
 def word_for(error: float, mean: float, published: float = 1.0) -> str:
-    """Return the word for an error, the error of the mean position, and the share published."""
+    """
+    Return the word for an error, the error of the mean position, and the share published.
+
+    A withheld position counts as the mean position, so a model that publishes little is poor.
+    """
     if published < LEAST_PUBLISHED or error >= USEFUL * mean:
         return NO_USE
     left = published * error / mean + 1.0 - published
@@ -185,15 +178,12 @@ def of_comparison(found: Comparison, args: Namespace) -> Verdict:
     if place:
         error_m, own, _ = errors[place]
         beside = f', {own} (the default) {_rounded(error_m)}, number {place + 1} of {len(errors)}'
-    sentence = (
-        f'Best: {title}{" (the default)" * (place == 0)}, RMSE {_rounded(best_m)}{beside} '
-        f'({always}): {word}.'
-    )
-    if name == 'mean':
-        sentence = f'No other method has a smaller RMSE than {always}: {word}.'
-    if word != NO_USE:
-        return Verdict(word, sentence, _train(args))
-    return Verdict(word, sentence, f'compare with --methods {OURS}' if place is None else MORE)
+    sentence = f'No other method has a smaller RMSE than {always}: {word}.'
+    if name != 'mean':
+        ours = ' (the default)' * (place == 0)
+        sentence = f'Best: {title}{ours}, RMSE {_rounded(best_m)}{beside} ({always}): {word}.'
+    then = MORE if place is not None else f'compare with --methods {OURS}'
+    return Verdict(word, sentence, then if word == NO_USE else _train(args))
 
 
 def of_evaluation(args: Namespace, model: ModelHead, evaluation: Evaluation) -> Verdict:
@@ -203,12 +193,12 @@ def of_evaluation(args: Namespace, model: ModelHead, evaluation: Evaluation) -> 
     errors = np.linalg.norm(np.concatenate([e.positions[:, 0] for e in runs]) - truths, axis=1)
     shown = np.isfinite(errors) & np.concatenate([each.published for each in runs])
     cause, why = evaluation.most_withheld
-    cure = AGAIN
+    cure = 'record laps driven like this drive, and train on them as well'
+    if not evaluation.published:
+        cure = f'compare units, mounting and route with the training; if these are right, {cure}'
     if cause and cause not in CAUSES:
         # Something is wrong with the input, and the filter knows what helps.
         cure = why.rpartition(': ')[2]
-    elif not evaluation.published:
-        cure = f'compare units, mounting and route with the training; if these are right, {AGAIN}'
     if not evaluation.published:
         return Verdict(NO_USE, f'Nothing would have been published: {why}.', cure)
     share, p95, mean_p95 = now.model.published_share, now.model.p95_m, now.mean.p95_m

@@ -27,7 +27,6 @@ from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.pages.live_page import LivePage
 from two_manifold_ros.pages.serving import LOOPBACK, serve_page, USUAL_PORT
 from two_manifold_ros.pages.vehicle import Moment, moment_of, Scene, Vehicle
-from two_manifold_ros.progress import on_stderr
 from two_manifold_ros.recordings.reading import open_bag
 from two_manifold_ros.sources import fetched, only_bag
 from two_manifold_ros.stopping import until_ctrl_c
@@ -128,11 +127,6 @@ def _served(args: Namespace, scene: Scene) -> Iterator[None]:
 
     with serve_page(make, args.host, args.port) as url:
         print(f'{url} shows it; Ctrl-C ends it', flush=True)
-        if args.host not in {LOOPBACK, 'localhost', '::1'}:
-            on_stderr(
-                'two-manifold: note: everyone on the network of this address can see where the '
-                'vehicle is; nothing can be commanded from the page'
-            )
         screens = map(os.environ.get, ('DISPLAY', 'WAYLAND_DISPLAY'))
         if not args.no_browser and (sys.platform != 'linux' or any(screens)):
             webbrowser.open(url)
@@ -197,10 +191,6 @@ def filter_into(scene: Scene, vehicle: Vehicle, model: ModelHead, recording: Rec
 
 def _view_live(args: Namespace) -> int:
     """Follow the filter nodes that run."""
-    for name in args.live:
-        if name.endswith('.npz'):
-            msg = f'{name} is no node: name a model before --live, as in view {name} --live'
-            raise InputError(msg)
     if len(args.files) > 1:
         msg = 'name at most a MODEL before --live, as in two-manifold view model.npz --live'
         raise InputError(msg)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 import math
 from time import monotonic
@@ -23,15 +23,12 @@ from two_manifold_ros.nodes.running import make_executor, start_middleware
 from two_manifold_ros.recordings.ros_messages import message_class
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from threading import Event
 
-    from rclpy.executors import Executor
     from rclpy.subscription import Subscription
 
 
-_SEARCHED_S = 1.0
-"""How often the graph is searched: half of it finds a node sooner and costs twice as much."""
 _IDLE_S = 0.2
 """How often it is checked whether a page is open: five times a second cost next to nothing."""
 _TRACK_MARKER = b'track\0'
@@ -44,15 +41,21 @@ SETTLED_S = 1.0
 """All publishers are taken to be discovered if no other one was for so long."""
 
 
-@contextmanager
-def _spun(name: str, *, rosout: bool = True) -> Iterator[tuple[Node, Executor]]:
-    """Return a node and its executor, of which nothing is left afterwards."""
+def _spin(
+    name: str, search: Callable[[Node], object], every_s: float, over: Callable[[], bool]
+) -> None:
+    """Run a node that searches the graph so often, until it is over; leave nothing of it."""
     start_middleware([])
     executor = make_executor()
     try:
-        node = Node(name, start_parameter_services=False, enable_rosout=rosout)
+        node = Node(name, start_parameter_services=False, enable_rosout=False)
         executor.add_node(node)
-        yield node, executor
+        searched_s = -math.inf
+        while not over():
+            if monotonic() - searched_s >= every_s:
+                searched_s = monotonic()
+                search(node)
+            executor.spin_once(timeout_sec=0.1)
         node.destroy_node()
     finally:
         executor.shutdown()
@@ -72,6 +75,10 @@ def listen(
     nodes of this name; ``refresh`` twice a second. ``done`` returns whether enough was heard.
     """
     nodes: Counter[str] = Counter()
+    topics: set[str] = set()
+    known = 0
+    # When all publishers are discovered, as far as is known by now.
+    from_s = math.inf
 
     def on_message(message: DiagnosticArray) -> None:
         for status in message.status:
@@ -79,30 +86,26 @@ def listen(
             count = max(nodes[status.name], 1)
             hear(status.name, ord(status.level), status.message, values, count)
 
-    topics: set[str] = set()
-    known = 0
-    with _spun('two_manifold_status') as (node, executor):
-        refreshed_s = -math.inf
-        # When all publishers are discovered, as far as is known by now.
-        from_s = monotonic() + DISCOVERY_S
+    def search(node: Node) -> None:
+        nonlocal nodes, known, from_s
+        from_s = min(from_s, monotonic() + DISCOVERY_S)
+        for topic, kinds in node.get_topic_names_and_types():
+            if Topics.DIAGNOSTICS.msgtype in kinds and topic not in topics:
+                topics.add(topic)
+                quality = qos(Topics.DIAGNOSTICS)
+                node.create_subscription(DiagnosticArray, topic, on_message, quality)
+        publishers = [each for topic in topics for each in find_publishers(node, topic)]
+        nodes = Counter(each.node.lstrip('/') for each in publishers)
+        if len(publishers) > known:
+            known, from_s = len(publishers), monotonic() + SETTLED_S
+        refresh()
+
+    def over() -> bool:
         # Before all are discovered it may be the others that are awaited.
-        while not (monotonic() >= from_s and done()) and (
-            seconds is None or monotonic() - from_s < seconds
-        ):
-            if monotonic() - refreshed_s >= 0.5:
-                refreshed_s = monotonic()
-                for topic, kinds in node.get_topic_names_and_types():
-                    if Topics.DIAGNOSTICS.msgtype in kinds and topic not in topics:
-                        topics.add(topic)
-                        node.create_subscription(
-                            DiagnosticArray, topic, on_message, qos(Topics.DIAGNOSTICS)
-                        )
-                publishers = [each for topic in topics for each in find_publishers(node, topic)]
-                nodes = Counter(each.node.lstrip('/') for each in publishers)
-                if len(publishers) > known:
-                    known, from_s = len(publishers), monotonic() + SETTLED_S
-                refresh()
-            executor.spin_once(timeout_sec=0.1)
+        passed_s = monotonic() - from_s
+        return (passed_s >= 0.0 and done()) or (seconds is not None and passed_s >= seconds)
+
+    _spin('two_manifold_status', search, 0.5, over)
 
 
 def watch(
@@ -119,45 +122,39 @@ def watch(
     open, as ``looked_at`` says, nothing of ROS is left, so that nodes need not publish for it.
     """
     while not over.wait(_IDLE_S):
-        if not looked_at():
-            continue
-        with _spun('two_manifold_view', rosout=False) as (node, executor):
-            watcher = Watcher(node, hear, names)
-            searched_s = -math.inf
-            while not over.is_set() and looked_at():
-                if monotonic() - searched_s >= _SEARCHED_S:
-                    searched_s = monotonic()
-                    watcher.search()
-                executor.spin_once(timeout_sec=0.1)
+        if looked_at():
+            search = Watcher(hear, names).search
+            _spin('two_manifold_view', search, 1.0, lambda: over.is_set() or not looked_at())
 
 
 class Watcher:
     """Subscriptions of a node to the topics of filter nodes, see `watch`."""
 
     def __init__(
-        self, node: Node, hear: Callable[[str, str, Any], object], names: Collection[str] = ()
+        self, hear: Callable[[str, str, Any], object], names: Collection[str] = ()
     ) -> None:
-        self._node, self._hear = node, hear
+        self._hear = hear
         self._names = frozenset(name.lstrip('/') for name in names)
         self._found: set[str] = set()
         self._subscriptions: dict[tuple[str, str, str], Subscription] = {}
         self._tracks: set[str] = set()
 
-    def search(self) -> None:
+    def search(self, node: Node) -> None:
         """Subscribe the topics of all filter nodes that are there now."""
         wanted: dict[tuple[str, str, str], Topic] = {}
         self._found = set()
-        for name, space in self._node.get_node_names_and_namespaces():
+        for name, space in node.get_node_names_and_namespaces():
             full = f'{space.rstrip("/")}/{name}'.lstrip('/')
             if not self._names or full in self._names:
                 # A node may have ended since; of which type that error is depends on the
                 # distribution.
                 with suppress(RuntimeError):
-                    wanted |= self._topics_of(name, space, full)
+                    published = node.get_publisher_names_and_types_by_node(name, space)
+                    wanted |= self._topics_of(full, published)
         # A node that starts again may have another model.
         self._tracks &= self._found
         for key in self._subscriptions.keys() - wanted.keys():
-            self._node.destroy_subscription(self._subscriptions.pop(key))
+            node.destroy_subscription(self._subscriptions.pop(key))
         for key in wanted.keys() - self._subscriptions.keys():
             full, kind, address = key
             topic = wanted[key]
@@ -166,7 +163,7 @@ class Watcher:
                 # A page may miss a picture, but must never make a robot send one again.
                 depth = min(topic.depth, 200)
                 quality = QoSProfile(depth=depth, reliability=ReliabilityPolicy.BEST_EFFORT)
-            self._subscriptions[key] = self._node.create_subscription(
+            self._subscriptions[key] = node.create_subscription(
                 message_class(topic.msgtype),
                 address,
                 partial(self._take, full, kind),
@@ -174,9 +171,10 @@ class Watcher:
                 raw=kind == Topics.MARKERS.name,
             )
 
-    def _topics_of(self, name: str, space: str, full: str) -> dict[tuple[str, str, str], Topic]:
-        """Return what to subscribe of a node; nothing of one that is no filter."""
-        published = self._node.get_publisher_names_and_types_by_node(name, space)
+    def _topics_of(
+        self, full: str, published: list[tuple[str, list[str]]]
+    ) -> dict[tuple[str, str, str], Topic]:
+        """Return what to subscribe of what a node publishes; nothing of one that is no filter."""
         statuses = _of_type(published, Topics.STATUS)
         diagnostics = _of_type(published, Topics.DIAGNOSTICS)
         if not (statuses and diagnostics):

@@ -39,8 +39,7 @@ CURVES = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY)
 """Colours of curves in one plot, in this order."""
 
 SCALE = cividis(80)[12:-6]
-"""Colours of values, without the darkest and the brightest: these are not seen on black and on
-white."""
+"""Colours of values, without those that are not seen on black or on white."""
 
 SILENT_S = 2.0
 """Time without an estimate over which no line and no bar is drawn: some ticks of the slowest."""
@@ -55,12 +54,7 @@ STATUS_COLOURS = {
     Status.NO_DATA: '#757C88',
     Status.WAITING: '#BFC5CD',
 }
-"""
-Colour of each status; its word stands beside it everywhere.
-
-On the map and in curves blue is the estimate, pink the truth and grey the route: no status has
-these.
-"""
+"""Colour of each status, none of which is that of the estimate, the truth or the route."""
 
 NOT_RUNNING = '#434A55'
 """Colour of a node that is gone, or not active yet."""
@@ -108,16 +102,6 @@ def map_plot(height: int = 520, **settings: Any) -> figure:  # noqa: ANN401 - of
         'match_aspect': True,
     }
     return plot('x (m)', 'y (m)', height, **{**defaults, **settings})
-
-
-def dress_legend(drawn: figure) -> None:
-    """Put the legend above the plot, where it leaves room on a phone; a click hides a curve."""
-    for legend in drawn.legend:
-        legend.update(orientation='horizontal', click_policy='hide', border_line_alpha=0.0)
-        # As high as its words.
-        legend.update(padding=0, margin=0, glyph_height=12, label_height=12)
-        legend.label_text_font_size = '12px'
-        drawn.add_layout(legend, 'above')
 
 
 def add_hover(drawn: figure, renderers: list[Any], shown: Mapping[str, str]) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.model.path_ahead import is_dense
 from two_manifold_ros.pages import drawing
-from two_manifold_ros.pages.live_plots import key, LivePlots, text
+from two_manifold_ros.pages.live_plots import LivePlots, text
 from two_manifold_ros.pages.vehicle import Moment, Scene, Vehicle
 
 if TYPE_CHECKING:
@@ -36,10 +36,6 @@ _CURVE_POINTS = 1500
 _GONE_S = 3.0
 """As `two-manifold status`: a node reports once a second."""
 
-_NOBODY = (
-    'No filter node is heard: check that one runs, and that both terminals have the same '
-    'ROS_DOMAIN_ID'
-)
 _TILES = {
     'novelty': ('novelty (usual: 1)', '', 1.0),
     'off_route': ('chance off route', '%', 100.0),
@@ -50,9 +46,7 @@ _TILES = {
 }
 """Label, unit and factor of numbers of the status, by their names there."""
 _COLOURS = {status.value: colour for status, colour in drawing.STATUS_COLOURS.items()}
-_HALVES_CSS = """:host { flex-wrap: wrap !important; gap: 4px 14px; align-items: flex-start; }
-.wide { flex: 3 1 440px !important; min-width: min(440px, 100%) !important; }
-.side { flex: 2 1 340px !important; min-width: min(340px, 100%) !important; }
+_BAR_CSS = """:host { flex-wrap: wrap !important; gap: 4px 14px; align-items: flex-start; }
 .long { flex: 1 1 260px !important; }"""
 
 
@@ -86,19 +80,20 @@ class LivePage:
             **({} if self._live else {'true position, error': drawing.PINK}),
             **_COLOURS,
         }
-        wide: dict[str, Any] = {'sizing_mode': 'stretch_width'}
-        rows: dict[str, Any] = {'stylesheets': [_HALVES_CSS], **wide}
-        halves = row(
-            column(plots.map, text('key', key(names)), css_classes=['wide'], **wide),
-            column(self._numbers, css_classes=['side'], **wide),
-            **rows,
+        key = ''.join(
+            f'<span><i style="border-color: {colour}"></i>{name}</span>'
+            for name, colour in names.items()
         )
+        wide: dict[str, Any] = {'sizing_mode': 'stretch_width'}
         of_bag = [] if self._live else [self._play, self._slider]
+        bar = row(self._picker, *of_bag, stylesheets=[_BAR_CSS], **wide)
         document.add_root(
             column(
-                self._banner, row(self._picker, *of_bag, **rows), halves, plots.timeline,
-                plots.curves, styles={'padding': '8px', 'box-sizing': 'border-box'},
-                stylesheets=[GlobalInlineStyleSheet(css=drawing.SCREEN_CSS)], **wide,
+                self._banner, bar, self._numbers, plots.map,
+                text('key', f'<div class="key">{key}</div>'),
+                plots.timeline, plots.curves, **wide,
+                styles={'padding': '8px', 'box-sizing': 'border-box'},
+                stylesheets=[GlobalInlineStyleSheet(css=drawing.SCREEN_CSS)],
             )
         )  # fmt: skip
         document.title = scene.title
@@ -176,8 +171,11 @@ class LivePage:
         self, vehicle: Vehicle | None, moment: Moment | None, now: float
     ) -> tuple[str, str]:
         """Return state, and cause with cure."""
+        if vehicle is None and self._live:
+            why = 'No filter node is heard: check that one runs, with the same ROS_DOMAIN_ID'
+            return 'no node', why
         if vehicle is None:
-            return ('no node', _NOBODY) if self._live else ('reading', '')
+            return 'reading', ''
         if self._live and now - vehicle.heard_s > _GONE_S:
             return 'gone', f'{vehicle.name} was not heard for {now - vehicle.heard_s:.0f} s'
         if moment is None:
@@ -218,9 +216,7 @@ class LivePage:
             line, dots = (path, path[:0]) if is_dense(path[:, 2]) else (path[:0], path[1:])
             put('path', **_spots(line))
             put('ahead', **_spots(dots), seconds=dots[:, 2].tolist())
-        true_trail = vehicle.true_trail(now - _TRAIL_S, now)
-        put('true_trail', **_spots(true_trail))
-        put('truth', **_spots(true_trail[-1:]))
+        put('truth', **_spots(vehicle.true_places(now - drawing.SILENT_S, now)[-1:]))
 
     def _draw_minutes(self, vehicle: Vehicle, start: float) -> None:
         """Draw the states and curves of the bag, or of the last minutes."""

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 from bokeh.models import ColumnDataSource, DataRange1d
@@ -35,7 +34,7 @@ _TEXT_CSS = """:host { color: var(--ink); font: 15px/1.45 system-ui, "Segoe UI",
 _PLACES = 'x', 'y'
 _COLUMNS: dict[str, tuple[str, ...]] = {
     'route': ('xs', 'ys'),
-    **dict.fromkeys(('true_trail', 'trail', 'outline', 'path', 'truth'), _PLACES),
+    **dict.fromkeys(('trail', 'outline', 'path', 'truth'), _PLACES),
     'ellipse': (*_PLACES, 'colour', 'alpha'),
     'ahead': (*_PLACES, 'seconds'),
     'states': ('left', 'right', 'colour', 'status', 'why'),
@@ -45,7 +44,6 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
 
 _MAP: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ('route', 'multi_line', {'color': drawing.GREY, 'line_width': 5, 'alpha': 0.45}),
-    ('true_trail', 'line', {'color': drawing.PINK, 'line_width': 2, 'line_dash': 'dashed'}),
     ('trail', 'line', {'color': drawing.BLUE, 'line_width': 5, 'line_alpha': 0.35}),
     ('outline', 'patch', {'color': drawing.GREY, 'alpha': 0.25, 'line_width': 2}),
     ('path', 'line', {'color': drawing.BLUE, 'line_width': 3}),
@@ -65,7 +63,7 @@ class LivePlots:
             name: ColumnDataSource({each: [] for each in columns}, name=name)
             for name, columns in _COLUMNS.items()
         }
-        # What moves is no reason to move the map.
+        # Route and trail: what moves else is no reason to move the map.
         across, up = DataRange1d(renderers=[]), DataRange1d(renderers=[])
         self.map = drawing.map_plot(
             375, name='map', css_classes=['map'], lod_threshold=None, x_range=across, y_range=up
@@ -78,7 +76,6 @@ class LivePlots:
             if name == 'outline':
                 self.ellipse = made.glyph
             if name == 'trail':
-                # Route, true trail and trail.
                 across.renderers = up.renderers = list(self.map.renderers)
         whole = DataRange1d(range_padding=0.0)
         self.timeline = drawing.plot(
@@ -117,12 +114,3 @@ class LivePlots:
 def text(name: str, words: str = '') -> Div:
     """Return a text as wide as its place."""
     return Div(name=name, text=words, sizing_mode='stretch_width', stylesheets=[_TEXT_CSS])
-
-
-def key(colours: dict[str, str]) -> str:
-    """Return names with their colours."""
-    parts = (
-        f'<span><i style="border-color: {colour}"></i>{escape(name)}</span>'
-        for name, colour in colours.items()
-    )
-    return f'<div class="key">{"".join(parts)}</div>'

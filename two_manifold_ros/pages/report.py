@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from html import escape
-import itertools
 from pathlib import Path
 import re
 from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
@@ -16,7 +15,6 @@ from bokeh.resources import Resources
 import numpy as np
 
 from two_manifold_ros import __version__
-from two_manifold_ros.errors import InputError
 from two_manifold_ros.files import replace_text
 from two_manifold_ros.pages.drawing import SCREEN_CSS
 
@@ -27,20 +25,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.typing import Table
 
-SUFFIXES = ('.html', '.htm')
-
 _NUMBER = re.compile(r'[-+]?[\d.]|-$|$')
-"""Start of a cell that holds a number or nothing."""
-
-
-def check_report_path(path: str | Path) -> None:
-    """Raise ``InputError``, before anything is computed, if no report can be written there."""
-    if Path(path).suffix.lower() not in SUFFIXES:
-        msg = f'{path}: a report is a page for a browser; use a name that ends in {SUFFIXES[0]}'
-        raise InputError(msg)
-    if not Path(path).absolute().parent.is_dir():
-        msg = f'The folder of {path} does not exist: make it before writing a report.'
-        raise InputError(msg)
 
 
 def title_of(paths: Sequence[str], what: str) -> str:
@@ -50,7 +35,7 @@ def title_of(paths: Sequence[str], what: str) -> str:
 
 
 class Heading(NamedTuple):
-    """The heading of a section, which the list at the top of the page leads to."""
+    """The heading of a section."""
 
     words: str
 
@@ -76,13 +61,9 @@ def page_of(title: str, subtitle: str, parts: Iterable[Part]) -> str:
         source.data = {name: _halved(each) for name, each in source.data.items()}
     script, divs = components(drawn) if drawn else ('', ())
     script, *divs = renumbered([script, *divs])
-    waiting, numbers = iter(divs), itertools.count(1)
+    waiting = iter(divs)
     below = f'<p class="faint">{escape(subtitle)}</p>' if subtitle else ''
-    body = ''.join(_html(each, waiting, numbers) for each in parts)
-    headings = (each.words for each in parts if isinstance(each, Heading))
-    contents = ''.join(
-        f'<a href="#s{number}">{escape(name)}</a>' for number, name in enumerate(headings, 1)
-    )
+    body = ''.join(_html(each, waiting) for each in parts)
     # Only what plots need: with buttons and formulas the page would be twice as large.
     library = Resources(mode='inline', components=['bokeh']).render() if drawn else ''
     return (
@@ -90,7 +71,7 @@ def page_of(title: str, subtitle: str, parts: Iterable[Part]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta name="generator" content="two_manifold_ros {__version__}">'
         f'<title>{escape(title)}</title><style>{SCREEN_CSS}{_CSS}</style>{library}'
-        f'</head><body><nav>{contents}</nav><main><h1>{escape(title)}</h1>{below}{body}</main>{script}'
+        f'</head><body><main><h1>{escape(title)}</h1>{below}{body}</main>{script}'
         '<noscript><p>The plots of this page need JavaScript.</p></noscript></body></html>\n'
     )
 
@@ -100,10 +81,10 @@ def write_page(path: str | Path, title: str, subtitle: str, parts: Iterable[Part
     replace_text(path, [page_of(title, subtitle, parts)], 'report')
 
 
-def _html(part: Part, divs: Iterator[str], numbers: Iterator[int]) -> str:
-    """Return a part; figures have the next of the ``divs``, headings the next of the numbers."""
+def _html(part: Part, divs: Iterator[str]) -> str:
+    """Return a part; figures have the next of the ``divs``."""
     if isinstance(part, Heading):
-        return f'<h2 id="s{next(numbers)}">{escape(part.words)}</h2>'
+        return f'<h2>{escape(part.words)}</h2>'
     if isinstance(part, Figure):
         return (
             f'<figure><figcaption><b>{escape(part.title)}</b></figcaption>{next(divs)}'
@@ -135,11 +116,7 @@ def _halved(column: Any) -> Any:  # noqa: ANN401 - whatever is drawn
 
 
 def renumbered(parts: Sequence[str]) -> list[str]:
-    """
-    Return what Bokeh made with its names of models, documents and places replaced by their order.
-
-    Some of them are random and some are counted in the process.
-    """
+    """Return what Bokeh made with its names, which are random or counted, replaced by numbers."""
     uuid = r'[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
     named = re.findall(rf'id(?:":|=)"(p\d+|{uuid})"', ''.join(parts))
     short = {name: f'n{number}' for number, name in enumerate(dict.fromkeys(named), start=1)}
@@ -150,19 +127,16 @@ def renumbered(parts: Sequence[str]) -> list[str]:
 
 
 _CSS = """
-nav { position: sticky; top: 0; z-index: 9; display: flex; flex-wrap: wrap; gap: 0 1.2em;
-  padding: .5em 1.5em; background: var(--card); border-bottom: 1px solid var(--line); }
-nav a { color: var(--ink); }
 main { max-width: 1080px; margin: 0 auto; padding: 0 1.5em 3em; }
 h1, h2, p { overflow-wrap: anywhere; }
 h1 { font-size: 1.6em; margin: .8em 0 0; } h2 { font-size: 1.3em; margin: 1.8em 0 .4em;
-  scroll-margin-top: 2.5em; border-bottom: 1px solid var(--line); }
+  border-bottom: 1px solid var(--line); }
 .faint { color: var(--faint); } figure { margin: 1.2em 0; } figure p { margin: .2em 0; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; margin: .8em 0; }
 caption { text-align: left; font-weight: bold; padding-bottom: .3em; }
 th, td { padding: .2em .9em .2em 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line);  font-variant-numeric: tabular-nums; }
 .number { text-align: right; white-space: nowrap; }
-@media print { nav { display: none; } figure, tr { break-inside: avoid; }
+@media print { figure, tr { break-inside: avoid; }
   main { max-width: none; padding: 0; } }
 """

@@ -38,8 +38,8 @@ MOST_DRAWN = 4
 """Recordings whose plots are in a report, which would be more than 2 MB with more of them."""
 
 MOST_TICKS = 3_000
-"""Points of a map, and ticks that are drawn of all recordings together, the worst of each stretch;
-twice as many take 0.3 MB more of the 2 MB that a report may have."""
+"""Ticks that are drawn of all recordings together, the worst of each stretch; twice as many take
+0.3 MB more of the 2 MB that a report may have."""
 
 MOST_ELLIPSES = 150
 """Ellipses on the maps together; with many more they cover the estimates."""
@@ -47,17 +47,12 @@ MOST_ELLIPSES = 150
 _WORDS = [each.value for each in Status]
 
 
-def short_name(name: str) -> str:
-    """Return the last part of the path of a recording."""
-    return Path(name).name or name
-
-
 def inspection_sections(
     inspections: Sequence[Inspection], recordings: Sequence[Recording]
 ) -> Iterator[Part]:
     """Yield a section for each recording; the first ones, which are given, are drawn."""
     for found, recording in itertools.zip_longest(inspections, recordings):
-        yield Heading(f'Recording {short_name(found.name)}')
+        yield Heading(f'Recording {Path(found.name).name}')
         yield from (f'{each.severity}: {each.sentence}' for each in found.findings)
         yield from (f'note: {note}' for note in found.notes)
         yield from describe(found)
@@ -101,7 +96,11 @@ def _signals(imu: ImuStream) -> Iterator[Figure]:
         for colour, column in zip(drawing.CURVES, range(first, first + 3), strict=False):
             axis = IMU_CHANNELS[column].rpartition('.')[2]
             drawn.line(x, rows[:, column], color=colour, legend_label=axis, line_width=1.2)
-        drawing.dress_legend(drawn)
+        # Above the plot it leaves room on a phone; a click hides a curve.
+        drawn.legend[0].update(
+            orientation='horizontal', click_policy='hide', border_line_alpha=0.0
+        )
+        drawn.add_layout(drawn.legend[0], 'above')
         yield Figure(
             f'IMU: {quantity}',
             drawn,
@@ -126,7 +125,7 @@ def run_sections(
     shown = sorted(np.argsort(means)[::-1][:MOST_DRAWN].tolist())
     for index in shown:
         recording, run = recordings[index], evaluation.runs[index]
-        yield Heading(f'Drive {short_name(recording.name)}')
+        yield Heading(f'Drive {Path(recording.name).name}')
         seconds = (run.stamps - recording.imu.first_stamp).astype(np.float64) * 1e-9
         yield from _drive(run, evaluation.truths[index], errors[index], seconds, len(shown))
     if len(shown) < len(recordings):
@@ -172,8 +171,6 @@ def _drive(
     drawing.add_hover(
         time, [dots], {'time': '@t{0.0} s', 'error': '@error{0.000} m', 'state': '@state @cause'}
     )
-    if (run.statuses == CODES[Status.TRACKING]).all():
-        yield 'It was never unsure: all of the drive it was tracking.'
     yield Figure(
         'When it was unsure, and why',
         _state_plot(run, seconds, chosen, time),

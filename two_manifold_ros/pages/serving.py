@@ -44,7 +44,7 @@ def serve_page(
     Serve a page to browsers from a thread of its own, and hand out its address.
 
     ``make`` fills the document of each browser, in that thread. A port ``None`` is the usual one
-    or the next free one, and 0 any. ``InputError`` says that the port or the host cannot be had.
+    or the next free one, and 0 any.
     """
     # Its lines about sessions and addresses are of no use to a driver.
     for name in ('bokeh', 'tornado'):
@@ -117,7 +117,7 @@ def _guard(server: Server, host: str) -> None:
     Refuse what a page of another site that is open in the same browser asks for; pack the rest.
 
     Such a page may have let its own name point here, so the name that is asked for has to be one
-    of this computer; an address cannot be pointed elsewhere. The port is any, for tunnels.
+    of this computer; an address cannot be pointed elsewhere.
     """
     everywhere = host in {'0.0.0.0', '::'}  # noqa: S104 - the user asked for it
     own = socket.gethostname().lower()

@@ -32,25 +32,18 @@ _USABLE_WORDS = frozenset(status.value for status in USABLE)
 
 
 class Moment(NamedTuple):
-    """
-    What is known of a vehicle at one time of the page: NaN and ``None`` where it is nothing.
-
-    ``why`` has cause and cure; ``position`` (2,) and ``covariance`` (2, 2) are in metres; ``path``
-    returns positions ahead (n, 3), the present one first: x and y, and seconds ahead;
-    ``ellipse_m`` is half the long axis of the 95 % ellipse, ``error_m`` the distance to the true
-    position; ``route`` is empty where one alone is known.
-    """
+    """What is known of a vehicle at one time of the page: NaN and ``None`` where it is nothing."""
 
     seconds: float
     status: str
-    why: str
-    position: Floats | None = None
-    covariance: Floats | None = None
-    path: Callable[[], Floats] | None = None
-    ellipse_m: float = math.nan
-    error_m: float = math.nan
+    why: str  # cause and cure
+    position: Floats | None = None  # (2,), metres
+    covariance: Floats | None = None  # (2, 2)
+    path: Callable[[], Floats] | None = None  # (n, 3): x, y and seconds ahead, the present first
+    ellipse_m: float = math.nan  # half the long axis of the 95 % ellipse
+    error_m: float = math.nan  # distance to the true position
     numbers: Mapping[str, float] = {}
-    route: str = ''
+    route: str = ''  # empty where one alone is known
 
     @property
     def usable(self) -> bool:
@@ -105,18 +98,14 @@ def moment_of(
 
 
 class Vehicle:
-    """
-    Everything that is known of one vehicle; any thread may add, any thread may look.
-
-    A ``live`` one drops old moments. Its ``routes`` are runs (n, 2) of the training, ``truth`` are
-    times (M,) and true positions (M, 2), ``heard_s`` is when its node was last heard, and
-    ``passed_over`` counts messages that no page can draw.
-    """
+    """What is known of one vehicle; any thread may add or look, and live, old is dropped."""
 
     def __init__(self, name: str, *, live: bool = False) -> None:
         self.name = name
+        # Runs (n, 2) of the training; times (M,) and true positions (M, 2).
         self.routes: list[Floats] = []
         self.truth: tuple[Floats, Floats] = np.zeros(0), np.zeros((0, 2))
+        # When its node was last heard, and how many messages no page can draw.
         self.heard_s = -math.inf
         self.passed_over = 0
         self._live = live
@@ -168,7 +157,7 @@ class Vehicle:
         places = [each.position for each in some if each.position is not None and each.usable]
         return np.array(places).reshape(-1, 2)
 
-    def true_trail(self, start: float, end: float) -> Floats:
+    def true_places(self, start: float, end: float) -> Floats:
         """Return the true positions (n, 2) of a time."""
         seconds, places = self.truth
         first, last = np.searchsorted(seconds, [start, end]).tolist()
@@ -202,12 +191,7 @@ class Ear:
         self._known = Moment(math.nan, Status.WAITING.value, '')
 
     def __call__(self, kind: str, message: Any, seconds: float) -> None:  # noqa: ANN401
-        """
-        Take a message; pass over and count what is none.
-
-        ``kind`` is the name of its topic in `Topics`, ``message`` has the fields of its type, or
-        is one status of diagnostics; it was received at a time of the page.
-        """
+        """Take a message on a topic in `Topics`, of diagnostics one status; count what is none."""
         self._vehicle.heard_s = seconds
         # Whoever is in the domain may send anything, and none of it may end the page.
         try:
@@ -296,17 +280,12 @@ def _drawable(places: Any) -> Floats:  # noqa: ANN401 - anything of a message
 
 @dataclass
 class Scene:
-    """
-    All vehicles that a page can show, and the ``pages`` that are open.
-
-    ``note`` says what goes on, such as the progress of a filter. ``duration_s`` is 0 while a bag
-    is read, and ``None`` live, where ``clock`` has the time.
-    """
+    """All vehicles that a page can show, and the pages that are open."""
 
     title: str
-    note: str = ''
-    duration_s: float | None = 0.0
-    clock: Callable[[], float] = lambda: 0.0
+    note: str = ''  # what goes on, such as the progress of a filter
+    duration_s: float | None = 0.0  # 0 while a bag is read; None is live
+    clock: Callable[[], float] = lambda: 0.0  # seconds, live
     routes: list[Floats] = field(default_factory=list)
     vehicles: dict[str, Vehicle] = field(default_factory=dict)
     ears: dict[str, Ear] = field(default_factory=dict)
