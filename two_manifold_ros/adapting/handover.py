@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP, Contest
 from two_manifold_ros.adapting.training_material import check_one_route, lap_seconds
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.typing import Floats
-
-Answer: TypeAlias = 'Callable[[str], None]'
-"""Takes the answer to a request: why it is refused, or an empty string."""
 
 PATIENCE_S = 20.0
 """Time after which a filter node that neither loads nor runs a model has refused it."""
@@ -50,7 +47,7 @@ class HandOver:
 
     def __init__(
         self,
-        ask: Callable[[str, Answer], None],
+        ask: Callable[[str], object],
         files: NumberedFiles,
         learner: StreamLearner,
         say: Callable[[str, bool], object],
@@ -94,8 +91,9 @@ class HandOver:
             self._reported = status['model'], status['swaps']
         if status.get('swap') in {'loading', 'waiting'}:
             self._deadline_s = now_s + PATIENCE_S
-        elif self._asked and not self._refusal and now_s > self._deadline_s:
-            self._refusal = status.get('swap_trouble', '') or f'{self._asked} does not run'
+        elif self._asked and now_s > self._deadline_s:
+            why = 'the filter node refuses it, or its services cannot be found'
+            self._refusal = status.get('swap_trouble', '') or f'{self._asked} does not run: {why}'
 
     def close(self) -> None:
         """Finish what is being written; no other method may be called afterwards."""
@@ -149,7 +147,13 @@ class HandOver:
         if self._job is not None:
             if self._job.done():
                 job, self._job = self._job, None
-                self._use(job.result(), now_s)
+                made = job.result()
+                if isinstance(made, Filter):
+                    self.incumbent = made
+                else:
+                    self._asked, self._refusal = str(made), ''
+                    self._deadline_s = now_s + PATIENCE_S
+                    self._ask(self._asked)
         elif self._reported != known:
             known = self._known = self._reported
             if known is not None and known[0] == self._asked:
@@ -167,20 +171,6 @@ class HandOver:
                 raise InputError(self._refusal)
         elif self.incumbent is not None and known is not None:
             self._compare(self.incumbent.model, known[0])
-
-    def _use(self, made: Filter | Path, now_s: float) -> None:
-        """Run the copy that was read, or ask for the file that was written."""
-        if isinstance(made, Filter):
-            self.incumbent = made
-            return
-        path = self._asked = str(made)
-        self._deadline_s, self._refusal = now_s + PATIENCE_S, ''
-
-        def answer(refusal: str) -> None:
-            if path == self._asked:
-                self._refusal = refusal
-
-        self._ask(path, answer)
 
     def _compare(self, present: ModelHead, path: str) -> None:
         """Start a contest with what was learned, or end it."""

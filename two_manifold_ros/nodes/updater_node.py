@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import SetParameters
@@ -16,7 +16,7 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.adapting.checkpoints import Checkpoints, name_of_files, NumberedFiles
-from two_manifold_ros.adapting.handover import Answer, HandOver
+from two_manifold_ros.adapting.handover import HandOver
 from two_manifold_ros.adapting.updater_session import (
     assess_learning,
     describe_learning,
@@ -44,7 +44,7 @@ from two_manifold_ros.nodes.running import declare
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from rclpy.client import Client
+    from rclpy.task import Future
 
 
 class UpdaterNode(GuardedNode):
@@ -244,7 +244,7 @@ class UpdaterNode(GuardedNode):
             'reference_type': self._reference.msgtype or 'unknown',
             'reference_rate_hz': self._reference_hz,
             'learner': self._chosen.learner,
-            'imu_frame': session.head.imu_frame_id,
+            'imu_frame': learner.head.imu_frame_id,
             **learning_values(learner),
         }
         trailing: dict[str, float | str] = {}
@@ -255,9 +255,6 @@ class UpdaterNode(GuardedNode):
         if self._handover is not None:
             trailing |= self._handover.values()
         self._status.publish(health, assessment, leading, trailing, events)
-
-
-NO_REASON = 'refused without a reason'
 
 
 class FilterClient:
@@ -289,30 +286,20 @@ class FilterClient:
             qos(Topics.DIAGNOSTICS),
         )
 
-    def hand_over(self, path: str, answer: Answer) -> None:
-        """Set the parameter ``next_model``, then call the service ``swap_model``."""
+    def hand_over(self, path: str) -> None:
+        """
+        Set the parameter ``next_model``, then call the service ``swap_model``.
 
-        def swap(response: SetParameters.Response) -> None:
-            (result,) = response.results
-            if not result.successful:
-                answer(result.reason or NO_REASON)
-                return
-            self._ask(
-                self._swap,
-                Trigger.Request(),
-                answer,
-                lambda done: answer('' if done.success else done.message or NO_REASON),
-            )
+        Its diagnostics say what becomes of it.
+        """
+        if not (self._set.service_is_ready() and self._swap.service_is_ready()):
+            return
+
+        def swap(done: Future) -> None:
+            if done.result().results[0].successful:
+                self._swap.call_async(Trigger.Request())
 
         parameters = [Parameter('next_model', value=path).to_parameter_msg()]
-        self._ask(self._set, SetParameters.Request(parameters=parameters), answer, swap)
-
-    def _ask(
-        self, client: Client, request: object, answer: Answer, use: Callable[[Any], object]
-    ) -> None:
-        if not client.service_is_ready():
-            answer('its services cannot be found')
-            return
         # Waiting for the answer here would keep the executor from ever bringing it.
-        future = client.call_async(request)
-        future.add_done_callback(self._guard(lambda done: use(done.result())))
+        future = self._set.call_async(SetParameters.Request(parameters=parameters))
+        future.add_done_callback(self._guard(swap))
