@@ -271,19 +271,15 @@ def newest_readable(
 
 def newest_in(folder: str | Path, skipped: Callable[[str], object] = lambda _: None) -> list[str]:
     """
-    Return the newest checkpoint of each name in a folder; none where it is no such folder.
+    Return the newest checkpoint that can be read of each name in a folder.
 
-    It is the newest that can be read, if there is one; ``skipped`` gets a sentence about each that
-    is newer.
+    There is none where it is no such folder. ``skipped`` gets a sentence about each that is newer.
     """
     # The name of a model beside them has one more dot.
     named = [each.name.split('.') for each in Path(folder).glob('*.npz')]
-    newest = []
-    for name in sorted({parts[0] for parts in named if len(parts) == 3}):
-        paths = [*numbered(folder, name).values()]
-        found = newest_readable(paths, skipped)
-        newest += [str(found[0] if found else each) for each in paths[-1:]]
-    return newest
+    names = sorted({parts[0] for parts in named if len(parts) == 3})
+    found = [newest_readable([*numbered(folder, name).values()], skipped) for name in names]
+    return [str(each[0]) for each in found if each]
 
 
 def drives_in(path: str | Path) -> list[Recording]:

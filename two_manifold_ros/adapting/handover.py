@@ -39,10 +39,9 @@ class HandOver:
 
     The learner's models are compared one after the other in one `Contest`. If that is won, and the
     newest of them has run for a lap, it is written, and ``ask`` asks the filter node to run the
-    file. After a contest that is lost the next training starts another one. Nothing waits: files
-    are read and written in a thread, and the diagnostics of the filter node say what it runs.
-    ``say`` logs a sentence, and whether it is a warning. Times are seconds of a clock that never
-    goes back.
+    file. After a contest that is lost the next training starts another one. Files are read and
+    written in a thread, and the diagnostics of the filter node say what it runs. ``say`` logs a
+    sentence, and whether it is a warning. Times are seconds of a steady clock.
     """
 
     def __init__(
@@ -57,16 +56,15 @@ class HandOver:
         # For the test of the errors: no sample waits for that.
         self._pool.submit(import_module, 'scipy.stats')
         self._job: Future[Filter | Path] | None = None
-        # File and count of swaps that the filter node reported last, what is compared with, and
-        # its copy.
+        # When the filter node was heard, file and count of swaps that it reported last, those
+        # that are compared with, and a copy of their model.
         self._heard_s = -AWAY_S
         self._reported: tuple[str, str] | None = None
         self._known: tuple[str, str] | None = None
         self.incumbent: Filter | None = None
         # None until a model was learned, and after it has lost.
         self.contest: Contest | None = None
-        # Number of the training whose model is compared, 0 before the first, and the blocks of the
-        # contest before it.
+        # Number of the training whose model is compared, and blocks of the contest before it.
         self._compared = self._before = 0
         # File that was asked for, until when it is waited for, and why it does not run.
         self._asked, self._deadline_s, self._refusal = '', 0.0, ''
@@ -181,13 +179,11 @@ class HandOver:
         # What was compared already would be compared until chance lets it win.
         elif learner.models != self._compared:
             self._compared = learner.models
-            try:
-                check_one_route(present, path)
-                check_successor(learned, present, 'the model that is being learned')
-            except InputError:
-                # Nothing that is learned here will ever fit.
-                self.incumbent = None
-                raise
+            # If it does not fit, nothing that is learned here ever will.
+            incumbent, self.incumbent = self.incumbent, None
+            check_one_route(present, path)
+            check_successor(learned, present, 'the model that is being learned')
+            self.incumbent = incumbent
             if contest is None:
                 contest = self.contest = Contest(lap_seconds(learned))
             self._before = contest.blocks

@@ -210,19 +210,18 @@ def assess_learning(
 
     Where there is nothing else to warn of: the ``trouble`` with checkpoints.
     """
-    if trouble and assessment.level is Level.OK:
-        why = f'{assessment.why}, but {trouble}'
-        return assessment._replace(level=Level.WARN, cause='checkpoint', why=why)
-    if assessment.cause != 'filling' or learner.has_model:
-        return assessment
-    known_s = learner.schedule.known_s
-    if not known_s:
-        why = f'no position came on {reference_topic} yet: give positions for some laps'
-        return assessment._replace(cause='no_reference', why=why)
-    why = f'learning the route: {known_s:.0f} s with positions seen'
-    if learner.failure:
-        why += f'; {learner.failure}'
-    return assessment._replace(cause='learning', why=why)
+    level, _, cause, why = assessment
+    if trouble and level is Level.OK:
+        level, cause, why = Level.WARN, 'checkpoint', f'{why}, but {trouble}'
+    elif cause == 'filling' and not learner.has_model:
+        cause, known_s = 'learning', learner.schedule.known_s
+        why = f'learning the route: {known_s:.0f} s with positions seen'
+        if learner.failure:
+            why += f'; {learner.failure}'
+        if not known_s:
+            cause = 'no_reference'
+            why = f'no position came on {reference_topic} yet: give positions for some laps'
+    return assessment._replace(level=level, cause=cause, why=why)
 
 
 WORDS = {
@@ -233,8 +232,8 @@ WORDS = {
     'reference_moved': 'Positions on {topic} stay where they jumped to, and are used again',
     'reference_other_frame': (
         'Positions on {topic} are in frame {session.other_frame!r} and not used, because what was '
-        'learned, or the given model, is in {session.learner.head.frame_id!r}: publish them in that '
-        'frame, or call the service forget'
+        'learned, or the given model, is in {session.learner.head.frame_id!r}: publish them in '
+        'that frame, or call the service forget'
     ),
     'reference_far_from_samples': (
         'Positions on {topic} are not used, because no sample of the IMU has a stamp within 10 s '

@@ -160,21 +160,16 @@ class UpdaterNode(GuardedNode):
     def _log_settings(self) -> None:
         chosen, checkpointing, scene = self._chosen, self._checkpointing, self._estimates.scene
         topics = {**self._estimates.topics, f'{ADAPTING}{Topics.STATUS.name}': self._status.topic}
-        kept, hand_over = 'No checkpoints', 'hand-over disabled'
+        kept, hand_over = 'No checkpoints', f'hands models over to {chosen.filter_node or "none"}'
         if checkpointing is not None:
             kept = f'A checkpoint in {chosen.checkpoint_folder} every {chosen.checkpoint_s:g} s'
             kept += f', {checkpointing.begun}'
-        if self._handover is not None:
-            hand_over = f'hands better models over to {chosen.filter_node}'
         what = {'map': 'the map of the route', 'tpsr': 'a TPSR'}[chosen.learner]
         if chosen.model:
             what += f'; {chosen.model} runs until a better one is learned'
-        learns = (
-            f'Learns from {self._input.name} ({self._input.msgtype}, best effort) with positions '
-            f'from {self._reference.topic}: {what}'
-        )
+        source = f'{self._input.name} with positions from {self._reference.topic}'
         for line in (
-            learns,
+            f'Learns from {source}: {what}',
             topics_line(topics),
             f'Frames: positions in {scene.track}, velocities in {scene.child}',
             limits_line(self._session.learner.filter.limits, chosen.input_timeout_s),
@@ -215,20 +210,21 @@ class UpdaterNode(GuardedNode):
         if laps > self._laps:
             self.get_logger().info(f'Lap {laps}: {describe_learning(learner)}')
         self._verdict, self._laps = learner.verdict, laps
+        trouble = ''
         if self._checkpointing is not None:
             self._checkpointing.look()
+            trouble = self._checkpointing.trouble
         counts, published = self._counts(), self._estimates.topics.values()
         fresh, events = self._status.count(counts, self._session.arrivals, published)
         self._reference_hz = float(fresh['reference_used'])
         events |= learning_events(fresh, self._session, topic)
-        if self._positions.silence_s > 5.0:
-            events['reference_gone'] = (
-                f'No usable position comes on {topic} any more: the learned model stays as it is'
-            )
-        if self._reference.problem:
-            events['reference_type'] = self._reference.problem
-        if self._checkpointing is not None and self._checkpointing.trouble:
-            events['checkpoint'] = self._checkpointing.trouble
+        gone = f'No usable position comes on {topic} any more: the learned model stays as it is'
+        present = {
+            'reference_gone': gone if self._positions.silence_s > 5.0 else '',
+            'reference_type': self._reference.problem,
+            'checkpoint': trouble,
+        }
+        events |= {cause: words for cause, words in present.items() if words}
         self._publish_health(counts, events)
 
     def _publish_health(self, counts: Counter[str], events: dict[str, str] | None = None) -> None:
@@ -238,7 +234,7 @@ class UpdaterNode(GuardedNode):
             self._status.input_health(timeout_s, counts, session.arrivals),
             durations=session.durations.microseconds(),
         ).with_filter(learner.filter, learner.filter.running.rate_hz)
-        trouble = checkpointing.trouble if checkpointing else ''
+        trouble = checkpointing.trouble if checkpointing is not None else ''
         assessment = assess_learning(assess(health), learner, self._reference.topic, trouble)
         leading = {
             'reference_type': self._reference.msgtype or 'unknown',
@@ -247,13 +243,11 @@ class UpdaterNode(GuardedNode):
             'imu_frame': learner.head.imu_frame_id,
             **learning_values(learner),
         }
-        trailing: dict[str, float | str] = {}
-        if checkpointing is not None:
-            trailing |= checkpointing.values
-        if trouble:
-            trailing['checkpoint_trouble'] = trouble
-        if self._handover is not None:
-            trailing |= self._handover.values()
+        trailing = {
+            **({} if checkpointing is None else checkpointing.values),
+            **({'checkpoint_trouble': trouble} if trouble else {}),
+            **({} if self._handover is None else self._handover.values()),
+        }
         self._status.publish(health, assessment, leading, trailing, events)
 
 
