@@ -377,24 +377,6 @@ def test_later_maps_are_trained_on_the_newest_laps_with_positions(kept, monkeypa
     assert len(one) == 2
 
 
-def test_a_lap_with_a_sensor_that_is_stuck_is_not_trained_on(kept):
-    train = Recorder()
-    learner, drive = restored(kept, train=train), run()
-    lap = round(20.0 * learner.lap_s)
-    begin = LEARNED + lap
-    feed(learner, LEARNED, begin)
-    feed(learner, begin, begin + lap, sample=lambda _: drive.imu[begin])
-    feed(learner, begin + lap, begin + 3 * lap)
-    stamps = [int(each) for each in drive.stamps_ns[[begin, begin + lap]]]
-    learner.schedule.due_s = 0.0
-    feed(learner, begin + 3 * lap, begin + 3 * lap + 1)
-    (one,) = train.trained_on[-1]
-    inside = (one.imu.stamps >= stamps[0]) & (one.imu.stamps < stamps[1])
-    assert inside.sum() < 0.2 * lap
-    assert one.imu.first_stamp == drive.stamps_ns[0]
-    assert learner.schedule.since_ns == 0
-
-
 def test_what_errs_no_less_than_the_mean_position_is_not_reported(kept):
     """Positions of half a lap before, and later right ones again."""
 

@@ -3,7 +3,6 @@
 """From parameters to a learner behind the node: bytes in, estimates out, and every bad input."""
 
 from collections import Counter
-from dataclasses import replace
 import re
 from typing import Any
 
@@ -24,7 +23,6 @@ from two_manifold_ros.interface.assessment import assess, Assessment, Health, Le
 from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.model.model import TrainedModel
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 
 def said(session: UpdaterSession) -> str:
@@ -186,21 +184,3 @@ def test_a_checkpoint_that_cannot_be_written_is_a_warning_but_hides_no_other(lea
         (well, '', well), (lost, 'disk full', lost), (well, 'disk full', warned)
     ):  # fmt: skip
         assert assess_learning(before, learned.learner, '/fix', trouble) == after
-
-
-def test_positions_of_one_origin_are_not_mixed_with_others(slot_car_model):
-    session = small_session()
-    assert session.fits_origin(geodetic=True)
-    assert session.fits_origin(geodetic=False)
-    origin = GeodeticOrigin(48.0, 11.0, 0.0)
-    # Of a given model whose positions are in no frame with a name, too.
-    for known in (
-        replace(session.learner.head, frame_id='map'),
-        replace(slot_car_model, frame_id=''),
-    ):
-        session.learner.head = known
-        assert not session.fits_origin(geodetic=True)
-        assert session.fits_origin(geodetic=False)
-        session.learner.head = replace(known, origin=origin)
-        assert session.fits_origin(geodetic=True)
-        assert not session.fits_origin(geodetic=False)

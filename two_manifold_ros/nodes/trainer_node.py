@@ -243,13 +243,9 @@ class TrainerNode(GuardedNode):
         live.find()
         found = live.assessment
         self._show(found.level, found.why, cause=found.cause, **live.values)
-        limit_s, seconds = read(self, TrainerParameters).record_seconds, live.seconds
-        # Whoever waits for the end sees four times that it comes nearer.
-        quarter = min(int(4.0 * seconds / limit_s), 4) if limit_s else 0
-        so_far = f', {seconds:.0f} of {limit_s:g} s' if quarter else ''
-        line = f'{capitalised(found.why)}: {live.summary}{so_far}'
-        self._say(f'recording {found.cause} {quarter}', line)
-        if limit_s and seconds >= limit_s:
+        self._say(f'recording {found.cause}', f'{capitalised(found.why)}: {live.summary}')
+        limit_s = read(self, TrainerParameters).record_seconds
+        if limit_s and live.seconds >= limit_s:
             try:
                 self._start_training()
             except InputError as error:
