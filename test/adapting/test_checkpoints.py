@@ -3,7 +3,6 @@
 """The last good file is never lost, whatever happens to the process, file or disk."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 import errno
 from functools import partial
@@ -14,7 +13,7 @@ from threading import Event
 
 import numpy as np
 import pytest
-from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session
+from updater_feed import feed, LEARNED, SMALL, small_session
 
 from two_manifold_ros.adapting.checkpoints import (
     Checkpoints,
@@ -141,7 +140,7 @@ def two(learned: UpdaterSession, tmp_path: Path) -> list[Path]:
 
 
 def test_it_goes_on_where_it_was(drive, learned, tmp_path):
-    learned.head = replace(learned.head, origin=GeodeticOrigin(50.0, 10.0, 3.0))
+    learned.learner.head = replace(learned.learner.head, origin=GeodeticOrigin(50.0, 10.0, 3.0))
     tmp_path /= 'made'
     keeping = keeper(tmp_path, learned)
     assert keeping.begun == 'starts with nothing learned'
@@ -152,9 +151,12 @@ def test_it_goes_on_where_it_was(drive, learned, tmp_path):
     again = small_session()
     back = keeper(tmp_path, again)
     assert (back.skipped, back.begun) == ([], f'resumed at {samples} samples from {path}')
-    assert (again.head.frame_id, again.head.origin) == ('map', learned.head.origin)
+    assert (again.learner.head.frame_id, again.learner.head.origin) == (
+        'map',
+        learned.learner.head.origin,
+    )
     third = small_session()
-    third.learner.resume(*kept_in(path, saved(learned.learner), third.head))
+    third.learner.resume(*kept_in(path, saved(learned.learner), third.learner.head))
     part = slice(LEARNED, LEARNED + 400)
     expected, found = feed(third, drive, part), feed(again, drive, part)
     assert len(found) > 50
@@ -264,17 +266,6 @@ def test_what_is_reported_of_is_on_the_disk_already(learned, tmp_path, monkeypat
     going.set()
     keeping.finish()
     assert 'checkpoint' in keeping.values
-
-
-def test_a_checkpoint_in_another_plane_than_the_given_model_is_refused(tmp_path, learned):
-    keeper(tmp_path, learned).end()
-    model, origin = learned.learner.model(), GeodeticOrigin(48.0, 11.0, 3.0)
-    for frame, around, is_refused in (('odom', None, 1), ('map', origin, 1), ('map', None, 0)):
-        session = tpsr_session(replace(model, frame_id=frame, origin=around))
-        refused = pytest.raises(InputError, match='but the given model has frame')
-        with refused if is_refused else nullcontext():
-            keeper(tmp_path, session)
-        assert (session.head.frame_id, session.head.origin) == (frame, around)
 
 
 @pytest.mark.parametrize(

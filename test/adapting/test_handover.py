@@ -14,7 +14,7 @@ from other_models import displaced, tolerant
 import pytest
 
 from two_manifold_ros.adapting.checkpoints import numbered, NumberedFiles
-from two_manifold_ros.adapting.handover import Answer, AWAY_S, HandOver, PATIENCE_S
+from two_manifold_ros.adapting.handover import AWAY_S, HandOver, PATIENCE_S
 from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.model import Model
@@ -28,16 +28,15 @@ class Far:
     """A filter node that does at once what it is asked, as far as the test lets it."""
 
     def __init__(self, path: Path) -> None:
-        self.refusal, self.state = '', {}
+        self.state: dict[str, str] = {}
         self.path = str(path)
         self.swaps = 0
         self.asked: list[str] = []
 
-    def hand_over(self, path: str, answer: Answer) -> None:
+    def hand_over(self, path: str) -> None:
         self.asked.append(path)
-        if not (self.refusal or self.state):
+        if not self.state:
             self.run(path)
-        answer(self.refusal)
 
     def run(self, path: str) -> None:
         self.path = path
@@ -201,24 +200,21 @@ def test_nothing_is_put_up_before_something_was_learned_nor_in_another_frame(old
 
 
 @pytest.mark.parametrize(
-    ('refusal', 'state', 'words'),
+    ('state', 'words'),
     [
-        ('its services cannot be found', {}, 'its services cannot be found'),
-        ('', {'swap': 'failed', 'swap_trouble': 'of another track'}, 'of another track'),
-        ('', {'swap': 'none'}, 'robot.model.000001.npz does not run'),
+        ({'swap': 'failed', 'swap_trouble': 'of another track'}, 'of another track'),
+        ({'swap': 'none'}, 'robot.model.000001.npz does not run'),
     ],
 )
-def test_a_refusal_is_reported_and_the_model_tries_again_after_a_lap(
-    bench, old, refusal, state, words
-):
-    bench.far.refusal, bench.far.state = refusal, state
+def test_a_refusal_is_reported_and_the_model_tries_again_after_a_lap(bench, old, state, words):
+    bench.far.state = state
     bench.blocks(BETTER, seconds=round(PATIENCE_S) + 6)
     trouble = bench.handover.trouble
     assert words in trouble
     assert bench.handover.values()['promotion_trouble'] == trouble
     assert bench.warned == [f'Nothing is handed over: {trouble}']
     assert len(bench.far.asked) == 1
-    bench.far.refusal, bench.far.state = '', {}
+    bench.far.state = {}
     bench.blocks(BETTER)
     assert 'promotion_trouble' not in bench.handover.values()
     assert bench.far.path not in {str(old), bench.far.asked[0]}
@@ -235,10 +231,10 @@ def test_a_folder_that_is_gone_is_tried_again_and_the_file_that_runs_outlives_th
     bench.blocks(BETTER)
     assert (bench.far.swaps, bench.handover.trouble) == (1, '')
     bench.seconds(2)
-    bench.far.refusal = 'no room'
+    bench.far.state = {'swap': 'none'}
     for _ in range(4):
         bench.train()
-        bench.blocks(BETTER, seconds=6)
+        bench.blocks(BETTER, seconds=round(PATIENCE_S) + 6)
     assert [*numbered(tmp_path, 'robot.model')] == [1, 3, 4, 5]
     assert bench.far.path.endswith('000001.npz')
 

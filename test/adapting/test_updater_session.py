@@ -3,7 +3,6 @@
 """From parameters to a learner behind the node: bytes in, estimates out, and every bad input."""
 
 from collections import Counter
-from dataclasses import replace
 import re
 from typing import Any
 
@@ -24,7 +23,6 @@ from two_manifold_ros.interface.assessment import assess, Assessment, Health, Le
 from two_manifold_ros.interface.parameters import UpdaterParameters
 from two_manifold_ros.model.model import TrainedModel
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 
 def said(session: UpdaterSession) -> str:
@@ -50,7 +48,7 @@ def test_it_learns_where_it_is_and_says_on_the_way_what_it_does(drive):
     error = np.sqrt(np.square(apart).sum(axis=1).mean())
     assert error < 0.25 * np.sqrt(drive.positions[:, :2].var(axis=0).sum())
     assert session.counts()['published'] == published + len(estimates)
-    assert session.head.frame_id == 'map'
+    assert session.learner.head.frame_id == 'map'
 
 
 def test_no_message_whatever_it_holds_breaks_it(drive, learned):
@@ -97,13 +95,13 @@ def test_positions_in_another_frame_are_refused_and_named(drive, learned, model_
     learned.learner.forget()
     feed(learned, drive, slice(LEARNED, LEARNED + 50), positions=False)
     assert learned.take_position(int(drive.stamps_ns[LEARNED + 49]), 'odom', 0.0, 0.0)
-    assert learned.head.frame_id == 'odom'
+    assert learned.learner.head.frame_id == 'odom'
     # A given model has its own frame.
     session = tpsr_session(load_model(model_path))
     feed(session, drive, slice(0, 10), positions=False)
     stamp = int(drive.stamps_ns[9])
     assert not session.take_position(stamp, 'odom', 0.0, 0.0)
-    assert session.take_position(stamp, session.head.frame_id, 0.0, 0.0)
+    assert session.take_position(stamp, session.learner.head.frame_id, 0.0, 0.0)
 
 
 def test_reset_keeps_what_was_learned_and_forget_does_not(drive, learned):
@@ -121,7 +119,7 @@ def test_reset_keeps_what_was_learned_and_forget_does_not(drive, learned):
 
 def test_every_message_is_accounted_for_and_times_of_arrival_take_the_place_of_stamps(drive):
     ticking = iter(range(10**9, 10**12, 2 * 10**7))
-    stamped = tpsr_session(small_session().head, ticking.__next__)
+    stamped = tpsr_session(small_session().learner.head, ticking.__next__)
     for sample in drive.imu[:20]:
         stamped.take(raw_imu(0, sample))
     assert stamped.counts()['used'] == 20
@@ -186,18 +184,3 @@ def test_a_checkpoint_that_cannot_be_written_is_a_warning_but_hides_no_other(lea
         (well, '', well), (lost, 'disk full', lost), (well, 'disk full', warned)
     ):  # fmt: skip
         assert assess_learning(before, learned.learner, '/fix', trouble) == after
-
-
-def test_positions_of_one_origin_are_not_mixed_with_others(slot_car_model):
-    session = small_session()
-    assert session.fits_origin(geodetic=True)
-    assert session.fits_origin(geodetic=False)
-    origin = GeodeticOrigin(48.0, 11.0, 0.0)
-    # Of a given model whose positions are in no frame with a name, too.
-    for known in (replace(session.head, frame_id='map'), replace(slot_car_model, frame_id='')):
-        session.head = known
-        assert not session.fits_origin(geodetic=True)
-        assert session.fits_origin(geodetic=False)
-        session.head = replace(known, origin=origin)
-        assert session.fits_origin(geodetic=True)
-        assert not session.fits_origin(geodetic=False)

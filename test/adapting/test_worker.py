@@ -3,6 +3,7 @@
 """Training in a process of its own, which may be killed at any time."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 import multiprocessing
 import os
 from pathlib import Path
@@ -30,6 +31,10 @@ def test_it_answers_refuses_and_fails_out_of_reach_of_ctrl_c(worker, capfd):
     assert os.getpgid(process.pid) != os.getpgid(0)
     assert worker.run(answer, 0) == process.pid
     assert os.getpriority(os.PRIO_PROCESS, process.pid) > os.getpriority(os.PRIO_PROCESS, 0)
+    # A training that is not needed any more may still go on when the next is started.
+    with ThreadPoolExecutor() as pool:
+        lengths = list(pool.map(lambda length: worker.run(len, length * 'a'), range(20)))
+    assert lengths == [*range(20)]
     with pytest.raises(InputError, match=r'^too little$'):
         worker.run(answer, -1)
     with pytest.raises(ZeroDivisionError):

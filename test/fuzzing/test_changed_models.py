@@ -74,42 +74,37 @@ def _change_array(choose: Choose, arrays: dict[str, Any]) -> None:
     names = sorted(arrays)
     name = names[choose(len(names))]
     array = np.array(arrays[name])
-    how = choose(12)
-    if how == 0:
-        del arrays[name]
-    elif how == 1:
-        arrays[name + ('', '.x', 's')[choose(3)]] = array
-    elif how == 2:
-        with np.errstate(all='ignore'):
-            arrays[name] = array.astype(KINDS[choose(len(KINDS))])
-    elif how == 3:
-        arrays[name] = np.zeros(SHAPES[choose(len(SHAPES))], array.dtype)
-    elif how == 4:
-        arrays[name] = array[..., : choose(1 + array.shape[-1])] if array.ndim else array[None]
-    elif how == 5:
-        arrays[name] = array[: choose(1 + len(array))] if array.ndim else array
-    elif how == 6:
-        arrays[name] = (array.T, array[None], np.repeat(array, 2, axis=0))[choose(3)]
-    else:
-        arrays[name] = _with_another_number(choose, array)
+    with np.errstate(all='ignore'):
+        changes: tuple[Callable[[], np.ndarray], ...] = (
+            lambda: array.astype(KINDS[choose(len(KINDS))]),
+            lambda: np.zeros(SHAPES[choose(len(SHAPES))], array.dtype),
+            lambda: array[..., : choose(1 + array.shape[-1])] if array.ndim else array[None],
+            lambda: array[: choose(1 + len(array))] if array.ndim else array,
+            lambda: (array.T, array[None], np.repeat(array, 2, axis=0))[choose(3)],
+            *(lambda: _with_another_number(choose, array),) * 4,
+        )
+        how = choose(len(changes) + 2)
+        if how == len(changes):
+            del arrays[name]
+        elif how > len(changes):
+            arrays[name + ('', '.x', 's')[choose(3)]] = array
+        else:
+            arrays[name] = changes[how]()
 
 
 def _with_another_number(choose: Choose, array: np.ndarray) -> np.ndarray:
     if not array.size:
         return array
-    flat = array.reshape(-1)
+    flat, number = array.reshape(-1), NUMBERS[choose(len(NUMBERS))]
     if array.dtype.kind in 'iu':
-        number: Any = INDICES[choose(len(INDICES))]
-        number = min(max(number, np.iinfo(array.dtype).min), np.iinfo(array.dtype).max)
+        limits = np.iinfo(array.dtype)
+        number = min(max(INDICES[choose(len(INDICES))], limits.min), limits.max)
     elif array.dtype.kind == 'b':
         number = bool(choose(2))
-    else:
-        number = NUMBERS[choose(len(NUMBERS))]
     if choose(3):
         flat[choose(len(flat))] = number
     elif choose(2) and array.dtype.kind == 'f':
-        with np.errstate(all='ignore'):
-            flat *= number
+        flat *= number
     else:
         flat[:] = number
     return array

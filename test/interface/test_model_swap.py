@@ -198,18 +198,6 @@ def test_a_bug_is_reported_with_its_traceback_and_does_not_stop_the_one_in_use(
     assert 'Traceback' in bench.said[-1]
 
 
-def test_what_comes_when_the_thread_ends_is_not_lost(bench, other_path, drive):
-    successor = bench.load(other_path, before=400)
-    # As if the thread had ended between their coming and the question whether it has.
-    late = list(zip(drive.stamps_ns[400:405].tolist(), drive.imu[400:405].tolist(), strict=True))
-    for stamp_ns, values in late:
-        successor._newer.put((stamp_ns, tuple(values)))
-    bench.advance()
-    assert bench.swap.swaps == 1
-    assert bench.session.filter.tick_ends > late[-1][0]
-
-
-# To the first everything is novel, and no sample is in the range of the second.
 @pytest.mark.parametrize(
     ('part', 'changes', 'state'),
     [

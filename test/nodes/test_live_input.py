@@ -251,7 +251,7 @@ def test_every_type_and_how_long_nothing_could_be_used(msgtype, monkeypatch):
     assert np.isnan(positions.input.silence_s)
     assert positions.take(raw(msgtype, REFERENCES[msgtype]))
     assert positions.seen == [(7_000_000_005, 1.5, -2.5)]
-    assert positions.session.head.frame_id == 'arena'
+    assert positions.session.learner.head.frame_id == 'arena'
     now[0] = 6.0
     assert not positions.take(b'\x00\x01')
     assert not positions.take(raw(msgtype, REFERENCES[msgtype]))
@@ -268,17 +268,22 @@ def test_fixes_are_positions_in_the_plane_of_the_first_one_that_the_next_agrees_
     assert not positions.take(fix(50.0, 10.0, 100.0, len(places)))
     assert not positions.take(fix(50.0, 10.0, 100.0, 7, status=-1))
     assert not positions.take(fix(np.nan, 10.0, 100.0, 7))
-    assert positions.session.head.origin is None
+    assert positions.session.learner.head.origin is None
     assert positions.take(fix(50.0001, 10.0002, np.nan, 7))
     origin = GeodeticOrigin(50.0, 10.0, 100.0)
-    assert (positions.session.head.origin, positions.session.head.frame_id) == (origin, 'map')
+    assert (positions.session.learner.head.origin, positions.session.learner.head.frame_id) == (
+        origin,
+        'map',
+    )
     there = east_north(np.array([50.0001]), np.array([10.0002]), np.array([100.0]), origin)
     assert [each[1:] for each in positions.seen] == [(0.0, 0.0), pytest.approx(there[0])]
     assert not positions.take(fix(123.0, 10.0, 100.0, 8))
     assert positions.counts() == {'used': 2, 'no_fix': 8, 'duplicate_stamp': 1}
     # One that is known stays.
     known = Reference()
-    known.session.head = replace(known.session.head, origin=GeodeticOrigin(50.0, 10.0, 0.0))
+    known.session.learner.head = replace(
+        known.session.learner.head, origin=GeodeticOrigin(50.0, 10.0, 0.0)
+    )
     assert known.take(fix(50.001, 10.0, 0.0, 1))
     assert known.seen[0][1:] == pytest.approx((0.0, 111.2), abs=0.5)
 
@@ -298,10 +303,12 @@ def test_positions_of_another_origin_are_not_used():
         (FIX, None, [fix(50.0, 10.0, 100.0, second) for second in (8, 9)]),
     ):
         positions = Reference(msgtype)
-        positions.session.head = replace(positions.session.head, frame_id='map', origin=known)
+        positions.session.learner.head = replace(
+            positions.session.learner.head, frame_id='map', origin=known
+        )
         assert not any(map(positions.take, messages))
         assert positions.counts() == {'other_origin': len(messages)}
-        assert positions.session.head.origin == known
+        assert positions.session.learner.head.origin == known
 
 
 def test_marks_count_by_stamp_or_arrival_and_a_type_that_is_not_installed_is_a_complaint():

@@ -126,34 +126,6 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(talk, start
     assert all(each.name.count('.') == 2 for each in tmp_path.glob('*.npz*'))
 
 
-class Services:
-    """Stands in for a node that asks a filter node; keeps what was asked, and answers."""
-
-    def __init__(self, namespace: str, name: str, *, is_ready: bool = True) -> None:
-        self.is_ready = is_ready
-        self.clients: dict[str, Any] = {}
-        self.heard_on: dict[str, Callable[[DiagnosticArray], object]] = {}
-        self.heard: list[Mapping[str, str]] = []
-        self.answers: list[str] = []
-        node: Any = SimpleNamespace(
-            get_namespace=lambda: namespace,
-            guard=lambda callback: callback,
-            create_client=self._client,
-            create_subscription=lambda _, topic, callback, __: self.heard_on.update(
-                {topic: callback}
-            ),
-        )
-        client = FilterClient(node, name)
-        client.listen(self.heard.append)
-        client.hand_over('new.npz', self.answers.append)
-
-    def _client(self, _: object, name: str) -> Any:  # noqa: ANN401 - a stand-in
-        client = SimpleNamespace(asked=[], future=Future(), service_is_ready=lambda: self.is_ready)
-        client.call_async = lambda request: client.asked.append(request) or client.future
-        self.clients[name] = client
-        return client
-
-
 @pytest.mark.parametrize(
     ('name', 'namespace', 'full'),
     [
@@ -162,38 +134,43 @@ class Services:
         ('/other/filter', '/car', '/other/filter'),
     ],
 )
-@pytest.mark.parametrize(
-    ('set_it', 'swapped', 'answer'),
-    [
-        (SetParametersResult(successful=True), Trigger.Response(success=True, message='x'), ''),
-        (SetParametersResult(successful=True), Trigger.Response(message='busy'), 'busy'),
-        (SetParametersResult(successful=True), Trigger.Response(), 'refused without a reason'),
-        (SetParametersResult(reason='locked'), None, 'locked'),
-    ],
-)
-def test_the_next_model_is_a_parameter_and_then_swapped_in(
-    name, namespace, full, set_it, swapped, answer
-):
-    asked = Services(namespace, name)
-    setting, swapping = (
-        asked.clients[f'{full}/{each}'] for each in ('set_parameters', 'swap_model')
+@pytest.mark.parametrize('is_set', [True, False])
+def test_the_next_model_is_a_parameter_and_then_swapped_in(name, namespace, full, is_set):
+    clients: dict[str, Any] = {}
+    heard_on: dict[str, Callable[[DiagnosticArray], object]] = {}
+    ready = {'is': False}
+
+    def create_client(_: object, service: str) -> SimpleNamespace:
+        made = SimpleNamespace(asked=[], future=Future(), service_is_ready=lambda: ready['is'])
+        made.call_async = lambda request: made.asked.append(request) or made.future
+        clients[service] = made
+        return made
+
+    node: Any = SimpleNamespace(
+        get_namespace=lambda: namespace,
+        guard=lambda callback: callback,
+        create_client=create_client,
+        create_subscription=lambda _, topic, callback, __: heard_on.update({topic: callback}),
     )
+    asks = FilterClient(node, name)
+    setting, swapping = (clients[f'{full}/{each}'] for each in ('set_parameters', 'swap_model'))
+    for ready['is'] in (False, True):
+        asks.hand_over('new.npz')
     ((parameter,),) = [each.parameters for each in setting.asked]
     assert (parameter.name, parameter.value.string_value) == ('next_model', 'new.npz')
     assert not swapping.asked
-    setting.future.set_result(SetParameters.Response(results=[set_it]))
-    assert len(swapping.asked) == set_it.successful
-    swapping.future.set_result(swapped)
-    assert asked.answers == [answer]
+    results = [SetParametersResult(successful=is_set)]
+    setting.future.set_result(SetParameters.Response(results=results))
+    assert len(swapping.asked) == is_set
     # The diagnostics of that node alone are heard.
+    heard: list[Mapping[str, str]] = []
+    asks.listen(heard.append)
     statuses = [
         DiagnosticStatus(name=each, values=[KeyValue(key='model', value=each)])
         for each in ('filter_node', 'car/filter_node', 'other/filter', 'car/updater_node')
     ]
-    asked.heard_on['/diagnostics'](DiagnosticArray(status=statuses))
-    assert asked.heard == [{'model': full[1:]}]
-    asked = Services(namespace, name, is_ready=False)
-    assert asked.answers == ['its services cannot be found']
+    heard_on['/diagnostics'](DiagnosticArray(status=statuses))
+    assert heard == [{'model': full[1:]}]
 
 
 SAMPLE_S = 0.1

@@ -19,7 +19,7 @@ from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.adapting.stream_memory import make_head, StreamMemory
 from two_manifold_ros.adapting.training_material import check_one_route
-from two_manifold_ros.errors import InputError, of_system, why_it_fails
+from two_manifold_ros.errors import InputError, of_system
 from two_manifold_ros.model.container import read_container, write_container
 from two_manifold_ros.model.model_file import CHECKPOINT_FORMAT, model_from, model_parts
 from two_manifold_ros.names import frame_name
@@ -119,8 +119,8 @@ class Checkpoints:
     A checkpoint has the newest drives of the stream, and the model, which runs until it was
     trained on them again. ``skipped`` has a sentence for each that is damaged, ``begun`` says how
     the learner started, ``kept`` what outlives the process, and ``trouble`` why the last one could
-    not be written: every `save` tries again. An `InputError` for a checkpoint that does not fit,
-    or is in another plane than a given model, leaves all files alone.
+    not be written: every `save` tries again. An `InputError` for a checkpoint that does not fit
+    leaves all files alone.
     """
 
     def __init__(
@@ -164,16 +164,17 @@ class Checkpoints:
             return 'nothing was learned yet'
         header, arrays = saved(self._learner)
 
-        def write() -> None:
-            path = self._files.write(
-                lambda target: write_container(target, header, arrays, 'checkpoint')
-            )
+        def attempt() -> None:
+            try:
+                path = self._files.write(
+                    lambda target: write_container(target, header, arrays, 'checkpoint')
+                )
+            except InputError as error:
+                self.trouble = str(error)
+                return
             written = int(self.values['checkpoints_written']) + 1
             self.values = {'checkpoints_written': written, 'checkpoint': str(path)}
-            self.kept = f'checkpoint {path} at {samples} samples'
-
-        def attempt() -> None:
-            self.trouble, _ = why_it_fails(write)
+            self.kept, self.trouble = f'checkpoint {path} at {samples} samples', ''
 
         self._begun_s, self._saved = self._clock(), (samples, self._learner.models)
         # No daemon: a process that ends lets it write to the end.
@@ -221,8 +222,7 @@ def kept_in(
     Return what `saved` gave for a learner to resume, see `StreamLearner.resume`.
 
     The third is ``head`` with the frames of the drives. Raises `InputError` if the file is no
-    checkpoint of this version, if its parts do not fit together, or if ``head`` is a model whose
-    positions are in another plane.
+    checkpoint of this version, or its parts do not fit together.
     """
     header, arrays = content
     if header.get('format') != FORMAT:
@@ -243,7 +243,7 @@ def kept_in(
             model = model_from(str(path), dict(numbers['model']), own)
             check_one_route(model, str(path))
         known = replace(head, origin=origin, frame_id=frames[0], imu_frame_id=frames[1])
-        kept = memory, model, known, int(numbers['lag_ns']), bool(numbers['withheld'])
+        return memory, model, known, int(numbers['lag_ns']), bool(numbers['withheld'])
     # Numbers of any size and arrays of any shape make Python and NumPy raise almost anything.
     except Exception as error:
         if isinstance(error, InputError):
@@ -253,14 +253,6 @@ def kept_in(
             'choose another folder'
         )
         raise InputError(msg) from error
-    planes = [f'frame {each.frame_id} with origin {each.origin}' for each in (known, head)]
-    if len(head.track) and known.frame_id and planes[0] != planes[1]:
-        msg = (
-            f'{path}: its positions are in {planes[0]}, but the given model has {planes[1]}; '
-            'choose another checkpoint_folder, or the model that was given before'
-        )
-        raise InputError(msg)
-    return kept
 
 
 def newest_readable(
@@ -279,19 +271,15 @@ def newest_readable(
 
 def newest_in(folder: str | Path, skipped: Callable[[str], object] = lambda _: None) -> list[str]:
     """
-    Return the newest checkpoint of each name in a folder; none where it is no such folder.
+    Return the newest checkpoint that can be read of each name in a folder.
 
-    It is the newest that can be read, if there is one; ``skipped`` gets a sentence about each that
-    is newer.
+    There is none where it is no such folder. ``skipped`` gets a sentence about each that is newer.
     """
     # The name of a model beside them has one more dot.
     named = [each.name.split('.') for each in Path(folder).glob('*.npz')]
-    newest = []
-    for name in sorted({parts[0] for parts in named if len(parts) == 3}):
-        paths = [*numbered(folder, name).values()]
-        found = newest_readable(paths, skipped)
-        newest += [str(found[0] if found else each) for each in paths[-1:]]
-    return newest
+    names = sorted({parts[0] for parts in named if len(parts) == 3})
+    found = [newest_readable([*numbered(folder, name).values()], skipped) for name in names]
+    return [str(each[0]) for each in found if each]
 
 
 def drives_in(path: str | Path) -> list[Recording]:

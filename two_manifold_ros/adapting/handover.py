@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP, Contest
 from two_manifold_ros.adapting.training_material import check_one_route, lap_seconds
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.typing import Floats
 
-Answer: TypeAlias = 'Callable[[str], None]'
-"""Takes the answer to a request: why it is refused, or an empty string."""
-
 PATIENCE_S = 20.0
 """Time after which a filter node that neither loads nor runs a model has refused it."""
 
@@ -42,15 +39,14 @@ class HandOver:
 
     The learner's models are compared one after the other in one `Contest`. If that is won, and the
     newest of them has run for a lap, it is written, and ``ask`` asks the filter node to run the
-    file. After a contest that is lost the next training starts another one. Nothing waits: files
-    are read and written in a thread, and the diagnostics of the filter node say what it runs.
-    ``say`` logs a sentence, and whether it is a warning. Times are seconds of a clock that never
-    goes back.
+    file. After a contest that is lost the next training starts another one. Files are read and
+    written in a thread, and the diagnostics of the filter node say what it runs. ``say`` logs a
+    sentence, and whether it is a warning. Times are seconds of a steady clock.
     """
 
     def __init__(
         self,
-        ask: Callable[[str, Answer], None],
+        ask: Callable[[str], object],
         files: NumberedFiles,
         learner: StreamLearner,
         say: Callable[[str, bool], object],
@@ -60,16 +56,15 @@ class HandOver:
         # For the test of the errors: no sample waits for that.
         self._pool.submit(import_module, 'scipy.stats')
         self._job: Future[Filter | Path] | None = None
-        # File and count of swaps that the filter node reported last, what is compared with, and
-        # its copy.
+        # When the filter node was heard, file and count of swaps that it reported last, those
+        # that are compared with, and a copy of their model.
         self._heard_s = -AWAY_S
         self._reported: tuple[str, str] | None = None
         self._known: tuple[str, str] | None = None
         self.incumbent: Filter | None = None
         # None until a model was learned, and after it has lost.
         self.contest: Contest | None = None
-        # Number of the training whose model is compared, 0 before the first, and the blocks of the
-        # contest before it.
+        # Number of the training whose model is compared, and blocks of the contest before it.
         self._compared = self._before = 0
         # File that was asked for, until when it is waited for, and why it does not run.
         self._asked, self._deadline_s, self._refusal = '', 0.0, ''
@@ -94,8 +89,9 @@ class HandOver:
             self._reported = status['model'], status['swaps']
         if status.get('swap') in {'loading', 'waiting'}:
             self._deadline_s = now_s + PATIENCE_S
-        elif self._asked and not self._refusal and now_s > self._deadline_s:
-            self._refusal = status.get('swap_trouble', '') or f'{self._asked} does not run'
+        elif self._asked and now_s > self._deadline_s:
+            why = 'the filter node refuses it, or its services cannot be found'
+            self._refusal = status.get('swap_trouble', '') or f'{self._asked} does not run: {why}'
 
     def close(self) -> None:
         """Finish what is being written; no other method may be called afterwards."""
@@ -149,7 +145,13 @@ class HandOver:
         if self._job is not None:
             if self._job.done():
                 job, self._job = self._job, None
-                self._use(job.result(), now_s)
+                made = job.result()
+                if isinstance(made, Filter):
+                    self.incumbent = made
+                else:
+                    self._asked, self._refusal = str(made), ''
+                    self._deadline_s = now_s + PATIENCE_S
+                    self._ask(self._asked)
         elif self._reported != known:
             known = self._known = self._reported
             if known is not None and known[0] == self._asked:
@@ -168,20 +170,6 @@ class HandOver:
         elif self.incumbent is not None and known is not None:
             self._compare(self.incumbent.model, known[0])
 
-    def _use(self, made: Filter | Path, now_s: float) -> None:
-        """Run the copy that was read, or ask for the file that was written."""
-        if isinstance(made, Filter):
-            self.incumbent = made
-            return
-        path = self._asked = str(made)
-        self._deadline_s, self._refusal = now_s + PATIENCE_S, ''
-
-        def answer(refusal: str) -> None:
-            if path == self._asked:
-                self._refusal = refusal
-
-        self._ask(path, answer)
-
     def _compare(self, present: ModelHead, path: str) -> None:
         """Start a contest with what was learned, or end it."""
         learner, contest = self._learner, self.contest
@@ -191,13 +179,11 @@ class HandOver:
         # What was compared already would be compared until chance lets it win.
         elif learner.models != self._compared:
             self._compared = learner.models
-            try:
-                check_one_route(present, path)
-                check_successor(learned, present, 'the model that is being learned')
-            except InputError:
-                # Nothing that is learned here will ever fit.
-                self.incumbent = None
-                raise
+            # If it does not fit, nothing that is learned here ever will.
+            incumbent, self.incumbent = self.incumbent, None
+            check_one_route(present, path)
+            check_successor(learned, present, 'the model that is being learned')
+            self.incumbent = incumbent
             if contest is None:
                 contest = self.contest = Contest(lap_seconds(learned))
             self._before = contest.blocks

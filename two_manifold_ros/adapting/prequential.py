@@ -1,10 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Prequential errors: of estimates, by the reference positions that come after them.
-
-And the contest of two filters by these errors: whether a learned model runs in place of another.
-"""
+"""Errors of estimates by the positions that come afterwards, and contests of two filters."""
 
 from __future__ import annotations
 
@@ -19,7 +15,7 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.training.held_out import surely_lower
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from two_manifold_ros.adapting.references import ReferenceMonitor
     from two_manifold_ros.filtering.estimate import Estimate
@@ -27,27 +23,25 @@ if TYPE_CHECKING:
 
 
 BLOCKS_PER_LAP = 4
-"""Parts of a lap whose errors are judged together: with more, those of two parts are alike. After
-as many a contest can be decided, because every place was visited once."""
+"""Parts of a lap whose errors are judged together: with more, those of two parts are alike."""
 
 MOST_BLOCKS = 48
 """Newest blocks of a contest that count, and after which it ends: an error of long ago is none."""
 
 BETTER = 0.8
-"""Share of another error below which an error is smaller, in three places: in a contest; of a
-model learned since a change alone beside the model that runs; of a withheld filter beside the
-mean position. At 1 they would come and go."""
+"""Share of another error below which an error is smaller: of a model in place of another, and of a
+withheld filter beside the mean position. At 1 they would come and go."""
 
 USEFUL = 0.5
-"""Share of the mean position's error that a model has to undercut to win a contest. Near 1 a model
-that knows next to nothing would take the place of one that is silent."""
+"""Share of the mean position's error that wins no contest: near 1 a model that knows next to
+nothing would take the place of one that is silent."""
 
 SURE = 0.9999
 """Level of the t test of a contest: it is asked block after block for days."""
 
 MOVED = 0.1
 """Spread of the positions in a block over the mean position's error, below which the vehicle
-stood. Of a quarter of a circle it is .43. At 0 a parked vehicle would decide a contest."""
+stood; of a quarter of a circle it is .43."""
 
 UNRESOLVED = frozenset({'filling', 'gap', 'converging', 'diverged'})
 """Causes for which nothing is published, though the filter finds nothing wrong with its input."""
@@ -208,10 +202,7 @@ class Contest:
         )
 
     def take(
-        self,
-        first: Iterable[Estimate],
-        second: Iterable[Estimate],
-        reference: ReferenceMonitor,
+        self, first: Sequence[Estimate], second: Sequence[Estimate], reference: ReferenceMonitor
     ) -> None:
         """Take the newest estimates of both filters, and judge those up to the newest position."""
         for judge, estimates in zip(self._block, (first, second), strict=True):

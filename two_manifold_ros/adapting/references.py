@@ -21,13 +21,11 @@ if TYPE_CHECKING:
 
 LARGEST_ACCELERATION = 50.0
 """Acceleration that no vehicle has, m/s^2: racing cars brake with as much, slot cars corner with
-30. It decides only while a vehicle drives faster than it ever did. With half of it slot cars may
-be believed a second late at a start; with twice as much three wrong positions of a 1 Hz receiver
-that agree pass up to 100 m away instead of 50."""
+30. With twice as much three wrong positions of a 1 Hz receiver that agree pass 100 m away."""
 
 LONGEST_STEP_NS = 2_000_000_000
 """Longest step of references whose rate is not known, of ticks that count, and delay of
-predictions. A receiver of 1 Hz misses one position; with half of it that would be no drive."""
+predictions: a receiver of 1 Hz misses one position."""
 
 LEAST_GAP_NS = 250_000_000
 """Step between two positions across which they are interpolated at any rate, as in training."""
@@ -44,8 +42,7 @@ LEAST_STEPS = 5
 
 NEWEST = 300
 """Newest positions that the reach is learned from: most have to be right. With a third of it wrong
-ones would be used after a second at 50 Hz, with thrice as much a receiver of 1 Hz that has become
-worse would be refused for seven minutes."""
+ones would be used after a second at 50 Hz."""
 
 
 class Fix(NamedTuple):

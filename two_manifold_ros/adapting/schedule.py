@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP
 
 FIRST_S = 10.0
-"""Seconds with positions before the first attempt, which counts laps and takes a tenth of a
-second. With half of it shorter routes would have a model sooner; no lap of a recording is as
+"""Seconds with positions before the first attempt, which counts laps; no lap of a recording is as
 short."""
 
 GROWTH = 1.3
@@ -47,11 +46,9 @@ class Schedule:
     _last_s: float = 0.0
     # Errors of the newest usual parts, metres.
     _parts: deque[float] = field(default_factory=lambda: deque(maxlen=USUAL_PARTS))
-    # Parts since the first unlike one, 0 if that is over, those that were usual again, and the
-    # stamp at which it started. It is over after a lap of usual ones: a stretch that was rebuilt
-    # is unlike once in each lap.
-    _unlike: int = 0
-    _usual: int = 0
+    # Whether parts were unlike since the first that was, and the stamp at which that started. It
+    # is over after a lap of usual ones: a stretch that was rebuilt is unlike once in each lap.
+    _unlike: list[bool] = field(default_factory=list)
     _began_ns: int = 0
 
     @property
@@ -67,13 +64,12 @@ class Schedule:
 
     def look_for_end(self, stamp_ns: int, longest_step_ns: int, lap_s: float) -> None:
         """Note in ``ended`` if no position came for a lap; what is not learned yet is due."""
-        lap_ns = round(1e9 * lap_s) if lap_s > 0.0 else 0
-        if self.ended or self.newest_ns is None:
+        has_lap, newest_ns = lap_s > 0.0, self.newest_ns
+        if self.ended or newest_ns is None:
             return
-        if stamp_ns - self.newest_ns > max(longest_step_ns, lap_ns):
+        if stamp_ns - newest_ns > max(longest_step_ns, round(1e9 * lap_s) if has_lap else 0):
             self.ended = True
-            least_s = lap_s / BLOCKS_PER_LAP if lap_s > 0.0 else FIRST_S
-            if self.known_s - self._last_s >= least_s:
+            if self.known_s - self._last_s >= (lap_s / BLOCKS_PER_LAP if has_lap else FIRST_S):
                 self.due_s = min(self.due_s, self.known_s)
 
     def begin_training(self, lap_s: float, kept_s: float) -> None:
@@ -100,17 +96,16 @@ class Schedule:
         rises = len(self._parts) == USUAL_PARTS and error_m > RISE * max(self._parts)
         if not rises:
             self._parts.append(error_m)
-        if self._unlike:
-            self._unlike += 1
-            self._usual = 0 if rises else self._usual + 1
-            if self._usual == BLOCKS_PER_LAP:
-                self._unlike = 0
-        elif rises:
-            self._unlike, self._usual, self._began_ns = 1, 0, rise_ns
-        if rises and self._unlike >= USUAL_PARTS:
+        if rises and not self._unlike:
+            self._began_ns = rise_ns
+        if rises or self._unlike:
+            self._unlike.append(rises)
+        if not any(self._unlike[-BLOCKS_PER_LAP:]):
+            self._unlike.clear()
+        if rises and len(self._unlike) >= USUAL_PARTS:
             # What came since the first unlike part is learned alone: something has changed.
             self._parts.clear()
-            self._unlike = 0
+            self._unlike.clear()
             self.since_ns = self._began_ns
             self._since_s = self.known_s - max(end_ns - self._began_ns, 0) * 1e-9
             self.due_s = min(self.due_s, self._since_s + _left_s(0.0, lap_s))
@@ -118,7 +113,7 @@ class Schedule:
 
     def interrupt(self) -> None:
         """Count unlike parts again from here: what follows is not the next one."""
-        self._unlike = 0
+        self._unlike.clear()
 
     def set_back(self) -> None:
         """Count the whole stream as recent: earlier stamps have lost their meaning."""

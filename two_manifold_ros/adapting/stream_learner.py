@@ -111,10 +111,8 @@ class StreamLearner:
         self.ended = Counter(tried=0, lost=0, failed=0)
         # Why the last one gave no model, and how it ended, as sentences.
         self.failure = self.verdict = ''
-        # The TPSR that runs, if it was learned here, and how often the clock had been set back
-        # when it learned last.
+        # The TPSR that runs, if it was learned here since the clock was set back.
         self._growing: LearnedTpsr | None = None
-        self._clock = 0
         if isinstance(head, StreamHead):
             ticks = NothingLearned(head)
             self.filter = Filter(head, tick_filter=ticks, reorder_ns=self._reorder_ns)
@@ -155,6 +153,7 @@ class StreamLearner:
             self.memory.add(used_ns, used.tolist())
             if self.memory.clock != clock:
                 self.schedule.set_back()
+                self._growing = None
             self.schedule.look_for_end(used_ns, self.reference.longest_step_ns, self.lap_s)
         self._look_for_model()
         if self.schedule.is_due:
@@ -240,7 +239,7 @@ class StreamLearner:
 
     def _end_part(self) -> None:
         """Judge the model by the last part of a lap, and let a TPSR learn that part."""
-        reference, memory = self.reference, self.memory
+        reference = self.reference
         # Less than a lap is too little to judge by.
         if self.score.seconds >= self.lap_s:
             errors = self.score.errors()
@@ -252,15 +251,11 @@ class StreamLearner:
         growing, until_ns = self._growing, reference.known_until_ns
         if growing is None:
             return
-        if self._clock != memory.clock:
-            # The clock was set back: nothing reaches over the seam.
-            self._clock = memory.clock
-            growing.restart_at(0)
         # What was spoiled is not learned. A filter that knows that it is lost has something to.
         if not (is_usual or errors.lost > 0.5):
             growing.restart_at(max(until_ns, growing.ended_ns) + 1)
             return
-        newer = memory.recordings(self.head, growing.ended_ns + 1)
+        newer = self.memory.recordings(self.head, growing.ended_ns + 1)
         for drive in with_news(newer, lap_seconds(growing.model) / BLOCKS_PER_LAP):
             known = drive.imu.select(drive.imu.stamps <= until_ns)
             late_s = reference.lag_ns * 1e-9
@@ -344,7 +339,8 @@ class StreamLearner:
         candidate.filter.take_over(self.filter)
         self.filter = candidate.filter
         self.reference.lag_ns = trained.lag_ns
-        self._growing, self._clock = trained.learned, training.clock
+        # What it learned before the clock was set back it cannot go on from.
+        self._growing = trained.learned if training.clock == self.memory.clock else None
         # Another one if the clock was set back, or there was another change.
         if trained.alone and self.schedule.since_ns == training.since_ns:
             # What was before the change is over, and is not learned again.

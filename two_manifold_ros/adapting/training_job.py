@@ -70,7 +70,7 @@ def read_bags(values: Mapping[str, Any]) -> list[Recording]:
 
 class TrainingJob:
     """
-    Reads, inspects, trains and saves without blocking the node; never touches ROS.
+    Reads, inspects, trains and saves in a thread, without ROS.
 
     It has a ``stage`` and the ``share`` of it done, then the ``model`` that was written, or a
     ``failure`` in a sentence with its ``exit_status``, and ``details`` of a bug. The caller takes

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.interface.parameters import UpdaterParameters
-    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 
@@ -55,22 +54,13 @@ class UpdaterSession:
         self._counters: Counter[str] = Counter()
 
     @property
-    def head(self) -> ModelHead:
-        """Head of the stream, with the frames that the first messages named."""
-        return self.learner.head
-
-    @head.setter
-    def head(self, head: ModelHead) -> None:
-        self.learner.head = head
-
-    @property
     def origin(self) -> GeodeticOrigin | None:
         """Origin of the positions, if they came from satellites."""
-        return self.head.origin
+        return self.learner.head.origin
 
     @origin.setter
     def origin(self, origin: GeodeticOrigin | None) -> None:
-        self.head = replace(self.head, origin=origin)
+        self.learner.head = replace(self.learner.head, origin=origin)
 
     @property
     def position_counts(self) -> Counter[str]:
@@ -79,8 +69,9 @@ class UpdaterSession:
 
     def fits_origin(self, *, geodetic: bool) -> bool:
         """Return whether satellite fixes, or positions in metres, go with what is known."""
-        known = self.head.frame_id or len(self.head.track)
-        return not known or (self.head.origin is not None) == geodetic
+        head = self.learner.head
+        known = head.frame_id or len(head.track)
+        return not known or (head.origin is not None) == geodetic
 
     def take(self, raw: bytes) -> list[Estimate]:
         """Take one message of the IMU; return the estimates that may be published."""
@@ -96,11 +87,12 @@ class UpdaterSession:
             return []
         if self._clock_ns is not None:
             stamp_ns = self._clock_ns()
-        if not self.head.imu_frame_id:
-            self.head = replace(self.head, imu_frame_id=frame_id)
-        estimates = self.learner.push(stamp_ns, values)
+        learner = self.learner
+        if not learner.head.imu_frame_id:
+            learner.head = replace(learner.head, imu_frame_id=frame_id)
+        estimates = learner.push(stamp_ns, values)
         self.on_sample(stamp_ns, values, estimates)
-        live = self.learner.filter
+        live = learner.filter
         self.arrivals.take(stamp_ns, frame_id, arrived_ns, used=live.used, broke=live.broke)
         valid = [estimate for estimate in estimates if estimate.valid]
         broken = sum(estimate.cause == 'numerics' for estimate in estimates)
@@ -114,16 +106,16 @@ class UpdaterSession:
 
         In another frame than what is known the same numbers stand for another place.
         """
-        if self.head.frame_id not in {'', frame_id}:
-            self.learner.reference.counters['other_frame'] += 1
+        learner = self.learner
+        if learner.head.frame_id not in {'', frame_id}:
+            learner.reference.counters['other_frame'] += 1
             self.other_frame = frame_id
             return False
         if self._clock_ns is not None:
             stamp_ns = self._clock_ns()
-        if not self.learner.add_reference(stamp_ns, x, y):
+        if not learner.add_reference(stamp_ns, x, y):
             return False
-        if not self.head.frame_id:
-            self.head = replace(self.head, frame_id=frame_id)
+        learner.head = replace(learner.head, frame_id=frame_id)
         return True
 
     def reset(self, cause: str) -> None:
@@ -167,16 +159,21 @@ def learner_of(chosen: UpdaterParameters, topic: str) -> StreamLearner:
 
 def learning_values(learner: StreamLearner) -> dict[str, float | str]:
     """Return how much was learned, and how much the filter errs, for diagnostics."""
-    score, values = learner.score, {'learning': describe_learning(learner)}
-    numbers: dict[str, float | str] = {'learned_s': round(learner.schedule.known_s, 1)}
+    values: dict[str, float | str] = {
+        'learned_s': round(learner.schedule.known_s, 1),
+        'learning': describe_learning(learner),
+    }
     if learner.models:
-        numbers['learned_laps'] = round(learned_seconds(learner) / learner.lap_s, 2)
-    if len(score):
-        errors = score.errors()
-        numbers['error_m'], numbers['mean_error_m'] = errors.rmse_m, errors.mean_m
-        numbers['published_share'], numbers['judged_s'] = errors.published, score.seconds
-    values |= {'learning_trouble': learner.failure, 'last_training': learner.verdict}
-    return numbers | {name: each for name, each in values.items() if each}
+        values['learned_laps'] = round(learned_seconds(learner) / learner.lap_s, 2)
+    if len(learner.score):
+        errors = learner.score.errors()
+        values['error_m'], values['mean_error_m'] = errors.rmse_m, errors.mean_m
+        values['published_share'], values['judged_s'] = errors.published, learner.score.seconds
+    if learner.failure:
+        values['learning_trouble'] = learner.failure
+    if learner.verdict:
+        values['last_training'] = learner.verdict
+    return values
 
 
 def learned_seconds(learner: StreamLearner) -> float:
@@ -187,18 +184,17 @@ def learned_seconds(learner: StreamLearner) -> float:
 def describe_learning(learner: StreamLearner) -> str:
     """Return a sentence on the model, its error, and what would improve it."""
     score, known_s = learner.score, learner.schedule.known_s
+    learned = f'{known_s:.0f} s with positions seen'
     if not learner.has_model:
-        return f'no model yet, {known_s:.0f} s with positions seen'
-    learned = f'the given model, and {known_s:.0f} s with positions to learn from'
+        return f'no model yet, {learned}'
+    learned = f'the given model, and {learned}'
     if learner.models:
         seconds = learned_seconds(learner)
         learned = f'model of {seconds / learner.lap_s:.1f} laps ({seconds:.0f} s of driving)'
     if len(score):
-        errors = score.errors()
-        learned += (
-            f'; over the last {score.seconds:.0f} s with positions it erred by '
-            f'{errors.rmse_m:.2g} m, the mean position by {errors.mean_m:.2g} m'
-        )
+        error_m, mean_m, *_ = score.errors()
+        learned += f'; over the last {score.seconds:.0f} s with positions it erred by '
+        learned += f'{error_m:.2g} m, the mean position by {mean_m:.2g} m'
     if learner.filter.withheld:
         return f'{learned}, so nothing is published: more laps with positions would help'
     if learner.schedule.ended:
@@ -214,19 +210,18 @@ def assess_learning(
 
     Where there is nothing else to warn of: the ``trouble`` with checkpoints.
     """
-    if trouble and assessment.level is Level.OK:
-        why = f'{assessment.why}, but {trouble}'
-        return assessment._replace(level=Level.WARN, cause='checkpoint', why=why)
-    if assessment.cause != 'filling' or learner.has_model:
-        return assessment
-    known_s = learner.schedule.known_s
-    if not known_s:
-        why = f'no position came on {reference_topic} yet: give positions for some laps'
-        return assessment._replace(cause='no_reference', why=why)
-    why = f'learning the route: {known_s:.0f} s with positions seen'
-    if learner.failure:
-        why += f'; {learner.failure}'
-    return assessment._replace(cause='learning', why=why)
+    level, _, cause, why = assessment
+    if trouble and level is Level.OK:
+        level, cause, why = Level.WARN, 'checkpoint', f'{why}, but {trouble}'
+    elif cause == 'filling' and not learner.has_model:
+        cause, known_s = 'learning', learner.schedule.known_s
+        why = f'learning the route: {known_s:.0f} s with positions seen'
+        if learner.failure:
+            why += f'; {learner.failure}'
+        if not known_s:
+            cause = 'no_reference'
+            why = f'no position came on {reference_topic} yet: give positions for some laps'
+    return assessment._replace(level=level, cause=cause, why=why)
 
 
 WORDS = {
@@ -237,8 +232,8 @@ WORDS = {
     'reference_moved': 'Positions on {topic} stay where they jumped to, and are used again',
     'reference_other_frame': (
         'Positions on {topic} are in frame {session.other_frame!r} and not used, because what was '
-        'learned, or the given model, is in {session.head.frame_id!r}: publish them in that '
-        'frame, or call the service forget'
+        'learned, or the given model, is in {session.learner.head.frame_id!r}: publish them in '
+        'that frame, or call the service forget'
     ),
     'reference_far_from_samples': (
         'Positions on {topic} are not used, because no sample of the IMU has a stamp within 10 s '

@@ -37,8 +37,8 @@ class Worker:
 
     def __init__(self, method: str = 'route') -> None:
         self._method = method
-        # Guards what follows: a service may close it while a thread waits for a training.
-        self._lock, self._closed = Lock(), False
+        # One call after the other; a service may close it while a thread waits for a training.
+        self._calling, self._lock, self._closed = Lock(), Lock(), False
         self._start()
 
     def run(self, work: Callable[[Given], Result], given: Given) -> Result:
@@ -46,24 +46,23 @@ class Worker:
         Call a function of a module in the process, and wait for what it returns or raises.
 
         Raises `InputError` if the process was killed or closed; after a kill the next call starts
-        another process. One call at a time.
+        another process.
         """
-        with self._lock:
-            if self.process.poll() is not None and not self._closed:
-                self._start()
-            process, pipe = self.process, self._pipe
-        try:
-            pipe.send((work, given))
-            answer = pipe.recv()
-        except (EOFError, OSError) as error:
-            status = process.wait()
-            msg = (
-                f'the training process has ended with status {status} (-9 mostly means out of '
-                'memory); it is started again when there is more to learn'
-            )
-            if self._closed:
-                msg = 'the model is not needed any more'
-            raise InputError(msg) from error
+        with self._calling:
+            with self._lock:
+                if self.process.poll() is not None and not self._closed:
+                    self._start()
+            try:
+                self._pipe.send((work, given))
+                answer = self._pipe.recv()
+            except (EOFError, OSError) as error:
+                msg = (
+                    f'the training process has ended with status {self.process.wait()} (-9 mostly '
+                    'means out of memory); it is started again when there is more to learn'
+                )
+                if self._closed:
+                    msg = 'the model is not needed any more'
+                raise InputError(msg) from error
         if isinstance(answer, Exception):
             raise answer
         return cast('Result', answer)

@@ -114,7 +114,8 @@ def learning_curve(
     """
     stream = _Stream(recordings)
     known = stream.seconds < known_s
-    if not (np.isfinite(stream.truths).all(axis=1) & known).any():
+    given = known & np.isfinite(stream.truths).all(axis=1)
+    if not given.any():
         names = ', '.join(recording.name for recording in recordings)
         msg = f'{names}: there are no positions to learn from and to compare with'
         raise InputError(msg)
@@ -122,7 +123,6 @@ def learning_curve(
     from two_manifold_ros.training.train import train_model  # noqa: PLC0415
 
     # How much the mean of the positions errs that are known until then.
-    given = known & np.isfinite(stream.truths).all(axis=1)
     sums = np.cumsum(np.where(given[:, None], stream.truths, 0.0), axis=0)
     counts = np.cumsum(given)[:, None]
     means = np.where(counts > 0, sums / np.maximum(counts, 1), stream.truths[given][0])
@@ -140,18 +140,24 @@ def learning_curve(
     if last > 1 and stream.laps[known].max() - (last - 1) < SHORTEST_LAP:
         last -= 1
         laps = np.minimum(laps, last)
-    for lap in [*_some_laps(last), AFTERWARDS]:
+    some, learned, before = list[int](), 1, 1
+    while learned < last:
+        some.append(learned + 1)
+        learned, before = learned + before, learned
+    for lap in np.intersect1d(laps, [*some, AFTERWARDS]).tolist():
         chosen = laps == lap
-        if not chosen.any():
-            continue
         progress('training offline', lap / last if lap else 1.0)
         begin_s, end_s = stream.seconds[chosen][0], stream.seconds[chosen][-1] + 1.0
+        parts = [
+            each.between(None, begin_s - since_s)
+            for each, since_s in zip(recordings, stream.begins_s, strict=False)
+            if since_s < begin_s
+        ]
         try:
-            model = train_model(stream.part(begin_s), settings)
+            live = Filter(train_model(parts, settings))
         except InputError:
             # Of less than a lap no model can be made; that is what the learners start with.
             continue
-        live = Filter(model)
         found, valid = stream.follow(live, mean, (begin_s - stream.lap_s, end_s))
         errors[OFFLINE][chosen], published[OFFLINE][chosen] = found[chosen], valid[chosen]
     rows = []
@@ -168,16 +174,6 @@ def learning_curve(
     return LearningCurve(tuple(rows), tuple(errors), end_s, stream.counted)
 
 
-def _some_laps(last: int) -> list[int]:
-    """Return 2, 3, 4, 6, 9, ...: the laps after 1, 2, 3, 5, 8, ... of them, and the last one."""
-    learned, before = 1, 1
-    some = []
-    while learned < last:
-        some.append(learned + 1)
-        learned, before = learned + before, learned
-    return some
-
-
 class _Stream:
     """
     Recordings one after the other, and moments at which the newest estimate is looked at.
@@ -190,18 +186,18 @@ class _Stream:
         look_hz = 20.0  # the tick of most models
         self.recordings = recordings
         lengths = [each.imu.span_ns for each in recordings]
-        self._begins_s = np.concatenate([[0.0], np.cumsum(lengths)]) * 1e-9
-        drives, samples, seconds, truths = [], [], [], []
+        self.begins_s = np.concatenate([[0.0], np.cumsum(lengths)]) * 1e-9
+        columns = []
         for index, each in enumerate(recordings):
             every = max(round(1e9 / look_hz / median_interval_ns(each.imu.stamps)), 1)
-            chosen = np.arange(0, len(each.imu.stamps), every)
-            stamps = each.imu.stamps[chosen]
-            drives.append(np.full(len(chosen), index))
-            samples.append(chosen)
-            seconds.append(self._begins_s[index] + (stamps - each.imu.first_stamp) * 1e-9)
-            truths.append(positions_at(each.positions, stamps))
-        self.drives, self.samples = np.concatenate(drives), np.concatenate(samples)
-        self.seconds, self.truths = np.concatenate(seconds), np.concatenate(truths)
+            samples = np.arange(0, len(each.imu.stamps), every)
+            stamps = each.imu.stamps[samples]
+            seconds = self.begins_s[index] + (stamps - each.imu.first_stamp) * 1e-9
+            truths = positions_at(each.positions, stamps)
+            columns.append((np.full(len(samples), index), samples, seconds, truths))
+        self.drives, self.samples, self.seconds, self.truths = map(
+            np.concatenate, zip(*columns, strict=True)
+        )
         motions = [
             put_together(each.positions, each.imu) if each.positions is not None else None
             for each in recordings
@@ -210,7 +206,7 @@ class _Stream:
         closed = [each for each in found if each is not None]
         self.counted = bool(closed)
         if not closed:
-            self.lap_s = float(self._begins_s[-1]) / 10
+            self.lap_s = float(self.begins_s[-1]) / 10
             self.laps = self.seconds / self.lap_s
             return
         self.lap_s = float(np.median([each.time_s for each in closed]))
@@ -221,17 +217,9 @@ class _Stream:
             self.laps[here] = driven
             if motion is not None:
                 way = way_driven(motion)
-                since_s = self.seconds[here] - self._begins_s[index]
+                since_s = self.seconds[here] - self.begins_s[index]
                 self.laps[here] += np.interp(since_s, motion.seconds, way) / length_m
                 driven += float(way[-1]) / length_m
-
-    def part(self, end_s: float) -> list[Recording]:
-        """Return what comes before a time."""
-        return [
-            each.between(None, end_s - begin_s)
-            for each, begin_s in zip(self.recordings, self._begins_s, strict=False)
-            if begin_s < end_s
-        ]
 
     def follow(
         self,
@@ -252,8 +240,8 @@ class _Stream:
         errors, published = mean.copy(), np.zeros(len(mean), dtype=np.bool_)
         for index, recording in enumerate(self.recordings):
             looks = np.flatnonzero(self.drives == index)
-            begin_s = float(self._begins_s[index])
-            progress(f'following {recording.name}', begin_s / float(self._begins_s[-1]))
+            begin_s = float(self.begins_s[index])
+            progress(f'following {recording.name}', begin_s / float(self.begins_s[-1]))
             imu, stream = recording.imu, recording.positions
             first, last, end = (
                 imu.first_stamp + round(1e9 * min(each_s - begin_s, 1e9))

@@ -67,18 +67,13 @@ def _trouble_of(model: ModelHead, present: ModelHead) -> str:
     ):
         if wanted and current and wanted != current:
             return f'{what} in the frame {wanted!r}, but the model in use has {current!r}'
-    others = {
-        'only one of it and the model in use knows positions, the other laps alone': (
-            (model.frame_id == LAP_FRAME) != (present.frame_id == LAP_FRAME)
-        ),
-        'it takes other sensors than the model in use': (
-            model.further_names != present.further_names
-        ),
-        'its positions have another geodetic origin than those that are published': (
-            model.origin != present.origin
-        ),
-    }
-    return next((words for words, is_other in others.items() if is_other), '')
+    if (model.frame_id == LAP_FRAME) != (present.frame_id == LAP_FRAME):
+        return 'only one of it and the model in use knows positions, the other laps alone'
+    if model.further_names != present.further_names:
+        return 'it takes other sensors than the model in use'
+    if model.origin != present.origin:
+        return 'its positions have another geodetic origin than those that are published'
+    return ''
 
 
 def load_session(chosen: FilterParameters, clock_ns: Callable[[], int] | None = None) -> ModelSwap:

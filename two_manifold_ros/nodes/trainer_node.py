@@ -243,13 +243,9 @@ class TrainerNode(GuardedNode):
         live.find()
         found = live.assessment
         self._show(found.level, found.why, cause=found.cause, **live.values)
-        limit_s, seconds = read(self, TrainerParameters).record_seconds, live.seconds
-        # Whoever waits for the end sees four times that it comes nearer.
-        quarter = min(int(4.0 * seconds / limit_s), 4) if limit_s else 0
-        so_far = f', {seconds:.0f} of {limit_s:g} s' if quarter else ''
-        line = f'{capitalised(found.why)}: {live.summary}{so_far}'
-        self._say(f'recording {found.cause} {quarter}', line)
-        if limit_s and seconds >= limit_s:
+        self._say(f'recording {found.cause}', f'{capitalised(found.why)}: {live.summary}')
+        limit_s = read(self, TrainerParameters).record_seconds
+        if limit_s and live.seconds >= limit_s:
             try:
                 self._start_training()
             except InputError as error:
@@ -269,10 +265,9 @@ class TrainerNode(GuardedNode):
         elif self.exit_status is None:
             chosen = read(self, TrainerParameters)
             self._show(Level.OK, f'trained: the model is in {chosen.model}', model=chosen.model)
-            if self._said != self._why:
+            if self._say(self._why, capitalised(self._why)):
                 for note in job.model.summary.get('notes', ()):
                     self.get_logger().warning(note)
-            self._say(self._why, capitalised(self._why))
             self._stop_recording()
             if chosen.exit_when_done:
                 self.exit_status = 0
@@ -280,9 +275,7 @@ class TrainerNode(GuardedNode):
     def _fail(self, reason: str, status: int = 1) -> None:
         """End, or go on recording if ``finish`` can be called again."""
         self._show(Level.ERROR, reason)
-        if self._said != reason:
-            self._said = reason
-            self.get_logger().error(reason)
+        self._say(reason, reason)
         if not self._unattended:
             self._job = None
         elif read(self, TrainerParameters).exit_when_done:
@@ -291,11 +284,16 @@ class TrainerNode(GuardedNode):
     def _show(self, level: Level, why: str, **values: float | str) -> None:
         self._level, self._why, self._values = level, why, values
 
-    def _say(self, key: str, line: str) -> None:
-        if key != self._said:
-            self._said = key
-            log = self.get_logger()
-            if self._level is Level.OK:
-                log.info(line)
-            else:
-                log.warning(line)
+    def _say(self, key: str, line: str) -> bool:
+        """Log a line by the level that is shown unless the key is that of before; return if so."""
+        if key == self._said:
+            return False
+        self._said, log = key, self.get_logger()
+        # rclpy wants one severity for each place in a program.
+        if self._level is Level.OK:
+            log.info(line)
+        elif self._level is Level.WARN:
+            log.warning(line)
+        else:
+            log.error(line)
+        return True

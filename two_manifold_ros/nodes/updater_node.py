@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import SetParameters
@@ -16,7 +16,7 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
 from two_manifold_ros.adapting.checkpoints import Checkpoints, name_of_files, NumberedFiles
-from two_manifold_ros.adapting.handover import Answer, HandOver
+from two_manifold_ros.adapting.handover import HandOver
 from two_manifold_ros.adapting.updater_session import (
     assess_learning,
     describe_learning,
@@ -44,7 +44,7 @@ from two_manifold_ros.nodes.running import declare
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from rclpy.client import Client
+    from rclpy.task import Future
 
 
 class UpdaterNode(GuardedNode):
@@ -160,21 +160,16 @@ class UpdaterNode(GuardedNode):
     def _log_settings(self) -> None:
         chosen, checkpointing, scene = self._chosen, self._checkpointing, self._estimates.scene
         topics = {**self._estimates.topics, f'{ADAPTING}{Topics.STATUS.name}': self._status.topic}
-        kept, hand_over = 'No checkpoints', 'hand-over disabled'
+        kept, hand_over = 'No checkpoints', f'hands models over to {chosen.filter_node or "none"}'
         if checkpointing is not None:
             kept = f'A checkpoint in {chosen.checkpoint_folder} every {chosen.checkpoint_s:g} s'
             kept += f', {checkpointing.begun}'
-        if self._handover is not None:
-            hand_over = f'hands better models over to {chosen.filter_node}'
         what = {'map': 'the map of the route', 'tpsr': 'a TPSR'}[chosen.learner]
         if chosen.model:
             what += f'; {chosen.model} runs until a better one is learned'
-        learns = (
-            f'Learns from {self._input.name} ({self._input.msgtype}, best effort) with positions '
-            f'from {self._reference.topic}: {what}'
-        )
+        source = f'{self._input.name} with positions from {self._reference.topic}'
         for line in (
-            learns,
+            f'Learns from {source}: {what}',
             topics_line(topics),
             f'Frames: positions in {scene.track}, velocities in {scene.child}',
             limits_line(self._session.learner.filter.limits, chosen.input_timeout_s),
@@ -215,20 +210,21 @@ class UpdaterNode(GuardedNode):
         if laps > self._laps:
             self.get_logger().info(f'Lap {laps}: {describe_learning(learner)}')
         self._verdict, self._laps = learner.verdict, laps
+        trouble = ''
         if self._checkpointing is not None:
             self._checkpointing.look()
+            trouble = self._checkpointing.trouble
         counts, published = self._counts(), self._estimates.topics.values()
         fresh, events = self._status.count(counts, self._session.arrivals, published)
         self._reference_hz = float(fresh['reference_used'])
         events |= learning_events(fresh, self._session, topic)
-        if self._positions.silence_s > 5.0:
-            events['reference_gone'] = (
-                f'No usable position comes on {topic} any more: the learned model stays as it is'
-            )
-        if self._reference.problem:
-            events['reference_type'] = self._reference.problem
-        if self._checkpointing is not None and self._checkpointing.trouble:
-            events['checkpoint'] = self._checkpointing.trouble
+        gone = f'No usable position comes on {topic} any more: the learned model stays as it is'
+        present = {
+            'reference_gone': gone if self._positions.silence_s > 5.0 else '',
+            'reference_type': self._reference.problem,
+            'checkpoint': trouble,
+        }
+        events |= {cause: words for cause, words in present.items() if words}
         self._publish_health(counts, events)
 
     def _publish_health(self, counts: Counter[str], events: dict[str, str] | None = None) -> None:
@@ -238,26 +234,21 @@ class UpdaterNode(GuardedNode):
             self._status.input_health(timeout_s, counts, session.arrivals),
             durations=session.durations.microseconds(),
         ).with_filter(learner.filter, learner.filter.running.rate_hz)
-        trouble = checkpointing.trouble if checkpointing else ''
+        trouble = checkpointing.trouble if checkpointing is not None else ''
         assessment = assess_learning(assess(health), learner, self._reference.topic, trouble)
         leading = {
             'reference_type': self._reference.msgtype or 'unknown',
             'reference_rate_hz': self._reference_hz,
             'learner': self._chosen.learner,
-            'imu_frame': session.head.imu_frame_id,
+            'imu_frame': learner.head.imu_frame_id,
             **learning_values(learner),
         }
-        trailing: dict[str, float | str] = {}
-        if checkpointing is not None:
-            trailing |= checkpointing.values
-        if trouble:
-            trailing['checkpoint_trouble'] = trouble
-        if self._handover is not None:
-            trailing |= self._handover.values()
+        trailing = {
+            **({} if checkpointing is None else checkpointing.values),
+            **({'checkpoint_trouble': trouble} if trouble else {}),
+            **({} if self._handover is None else self._handover.values()),
+        }
         self._status.publish(health, assessment, leading, trailing, events)
-
-
-NO_REASON = 'refused without a reason'
 
 
 class FilterClient:
@@ -289,30 +280,20 @@ class FilterClient:
             qos(Topics.DIAGNOSTICS),
         )
 
-    def hand_over(self, path: str, answer: Answer) -> None:
-        """Set the parameter ``next_model``, then call the service ``swap_model``."""
+    def hand_over(self, path: str) -> None:
+        """
+        Set the parameter ``next_model``, then call the service ``swap_model``.
 
-        def swap(response: SetParameters.Response) -> None:
-            (result,) = response.results
-            if not result.successful:
-                answer(result.reason or NO_REASON)
-                return
-            self._ask(
-                self._swap,
-                Trigger.Request(),
-                answer,
-                lambda done: answer('' if done.success else done.message or NO_REASON),
-            )
+        Its diagnostics say what becomes of it.
+        """
+        if not (self._set.service_is_ready() and self._swap.service_is_ready()):
+            return
+
+        def swap(done: Future) -> None:
+            if done.result().results[0].successful:
+                self._swap.call_async(Trigger.Request())
 
         parameters = [Parameter('next_model', value=path).to_parameter_msg()]
-        self._ask(self._set, SetParameters.Request(parameters=parameters), answer, swap)
-
-    def _ask(
-        self, client: Client, request: object, answer: Answer, use: Callable[[Any], object]
-    ) -> None:
-        if not client.service_is_ready():
-            answer('its services cannot be found')
-            return
         # Waiting for the answer here would keep the executor from ever bringing it.
-        future = client.call_async(request)
-        future.add_done_callback(self._guard(lambda done: use(done.result())))
+        future = self._set.call_async(SetParameters.Request(parameters=parameters))
+        future.add_done_callback(self._guard(swap))
