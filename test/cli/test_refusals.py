@@ -62,7 +62,7 @@ REFUSED = [
     ('evaluate {model} {bag} --imu-topic /reference', '--imu-topic'),
     ('evaluate {none} {bag}', '{none}: there is no such model file'),
     ('evaluate {model} {none}', '{none} does not exist'),
-    ('evaluate {model} {bag} --sensor-topic /wheel', 'the model takes 0'),
+    ('evaluate {model} {bag} --sensor-topic /wheel', 'the model takes none'),
     ('evaluate {bag}/metadata.yaml {bag}', '{bag}/metadata.yaml: the model is refused'),
     # Before anything is done.
     ('evaluate {none} {bag} --report {none}/a.html', 'The folder of {none}/a.html does not exist'),

@@ -31,8 +31,6 @@ from two_manifold_ros.inspection.coverage import (
 from two_manifold_ros.inspection.shared_places import (
     group_by_places,
     LOOK_S,
-    SHARED,
-    shared_places,
     sort_by_route,
 )
 from two_manifold_ros.recordings.reading import ReadingOptions
@@ -424,22 +422,6 @@ def test_routes_are_named_by_the_least_that_tells_bags_apart(
     drives = [kart_drives[each][0] for each in ('hall', 'ring', 'paddock')]
     bags = [named(each, path) for each, path in zip(drives, paths, strict=False)]
     assert sorted(sort_by_route(bags)) == expected
-
-
-def test_roads_beside_each_other_are_apart_from_a_distance_on():
-    random = np.random.default_rng(0)
-
-    def shared(apart_m: float, look_s: float) -> np.ndarray:
-        along = np.arange(0.0, 600.0, 20.0 * look_s)
-        roads = [np.stack([along, np.full(len(along), y)], axis=1) for y in (0.0, apart_m)]
-        return shared_places(
-            [road + random.normal(0.0, 0.1, road.shape) for road in roads], look_s
-        )
-
-    assert shared(24.0, LOOK_S)[0, 1] > SHARED
-    assert shared(40.0, LOOK_S)[0, 1] < SHARED
-    # Fewer positions would let them fall together.
-    assert shared(40.0, 2.0 * LOOK_S)[0, 1] > SHARED
 
 
 @pytest.mark.parametrize('jump_s', [-1000, 3600 * 24 * 365 * 5])

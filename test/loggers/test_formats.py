@@ -111,22 +111,19 @@ def test_the_clock_of_racecapture_runs_evenly(tmp_path):
         *((f'{name},lateral_acc', f'{device},calc', None)
           for name in ('longitudinal_acc', 'x_acc') for device in ('calc', '100: gps', '')),
         ('x_acc,x_acc', 'calc,101: acc', [2.0, 0.0]),
-        ('x_acc,x_acc', '101: acc,calc', [1.0, 0.0]),
         ('speed,lateral_acc', '100: gps,100: can', [0.0, 2.0]),
     ],
 )  # fmt: skip
 def test_accelerations_by_satellites_are_no_imu(names, devices, found, tmp_path):
     """The line of devices tells them from measured ones of the same name."""
     path = tmp_path / 'a.csv'
-    rows = [f'{1_700_000_000 + index / 10:.1f},1,2' for index in range(20)]
-    head = ['This file is created using RaceChrono Pro v9', 'Format,3', '']
-    head += [f'timestamp,{names}', 'unix time,G,G', f',{devices}']
-    path.write_text('\n'.join([*head, *rows]))
-    name = names.split(',')[0]
+    head = 'This file is created using RaceChrono Pro v9\nFormat,3\n\n'
+    head += f'timestamp,{names}\nunix time,G,G\n,{devices}\n'
+    path.write_text(head + ''.join(f'{17_000_000_000 + at}e-1,1,2\n' for at in range(20)))
     if found is None:
-        with pytest.raises(InputError, match=rf"hold samples.*'{name}'"):
+        with pytest.raises(InputError, match='hold samples'):
             read(path)
-        assert len(read(path, columns=f'ax={name}').imu.values) == 20
+        assert len(read(path, columns=f'ax={names.split(",")[0]}').imu.values) == 20
     else:
         np.testing.assert_allclose(read(path).imu.values[0, :2], np.array(found) * G)
 
@@ -275,17 +272,6 @@ def test_of_several_tables_each_has_its_part_of_a_map(tmp_path):
     assert sum('no date' in note for note in found.notes) == 1
     with pytest.raises(InputError, match='no table has the column'):
         read(tmp_path, columns='ax=W')
-    # Times of text have no unit of times, and of columns with one name the first counts.
-    for file in tmp_path.iterdir():
-        head, *rows = file.read_text().splitlines()
-        rows = [
-            f'{clock},{row.partition(",")[2]},9'
-            for clock, row in zip(SHORT.stamps.astype('datetime64[ns]'), rows, strict=True)
-        ]
-        file.write_text('\n'.join([head.replace('(s)', '(UTC)', 1) + ',X (V)', *rows]))
-    found = read(tmp_path, columns='t=Time,ax=X,ay=Y,az=Z')
-    np.testing.assert_allclose(found.imu.values, SHORT.imu)
-    assert found.imu.stamps.tolist() == SHORT.stamps.tolist()
 
 
 def library(found):

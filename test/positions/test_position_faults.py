@@ -79,14 +79,6 @@ def glitches(stamps: Ints, places: Floats, rng: Generator) -> Streams:
     return stamps, places
 
 
-# Nobody knows better until the sixth.
-@fault('the first and the last five positions off by 100 m', says='positions_left_out', updater=5)
-def first_and_last(stamps: Ints, places: Floats, _: Generator) -> Streams:
-    places[:5] += [100.0, 0.0]
-    places[-5:] += [0.0, 100.0]
-    return stamps, places
-
-
 # Of the reference it is known for a second only that it was moved.
 @fault('one burst of 3 s off by 100 m', says='positions_left_out', updater=100)
 def burst(stamps: Ints, places: Floats, rng: Generator) -> Streams:
@@ -102,12 +94,6 @@ def burst(stamps: Ints, places: Floats, rng: Generator) -> Streams:
 def moved_for_good(stamps: Ints, places: Floats, _: Generator) -> Streams:
     places[3 * len(places) // 5 :] += [1.0, 0.0]
     return stamps, places
-
-
-@fault('a fifth of the positions twice', says='position_duplicates')
-def doubled(stamps: Ints, places: Floats, rng: Generator) -> Streams:
-    times = 1 + (rng.random(len(places)) < 0.2)
-    return np.repeat(stamps, times), np.repeat(places, times, axis=0)
 
 
 @fault('a third of the positions missing', 0.33)

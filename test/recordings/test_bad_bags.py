@@ -126,19 +126,6 @@ def test_a_truncated_zstd_file(tmp_path, ellipse_bag):
     assert 'is damaged, cut short' in refusal(cut(packed))
 
 
-def test_flipped_bytes_never_raise_anything_else(tmp_path):
-    bag = write_bag(tmp_path / 'bag', drive(seconds=0.5), storage='sqlite3')
-    whole = file_of(bag).read_bytes()
-    chance = np.random.default_rng(5)
-    refused = 0
-    for _ in range(60):
-        content = np.frombuffer(whole, np.uint8).copy()
-        content[chance.integers(len(content), size=20)] = chance.integers(256, size=20)
-        file_of(bag).write_bytes(content.tobytes())
-        refused += isinstance(read_or_refused(bag), str)
-    assert refused > 5
-
-
 def test_a_bomb_in_a_packed_file_or_a_message(tmp_path, monkeypatch):
     monkeypatch.setattr(opening, 'ALWAYS_ALLOWED', 1_000_000)
     packed = tmp_path / 'bag.mcap.zstd'
@@ -175,19 +162,15 @@ def test_paths_in_the_metadata_lead_nowhere_else(tmp_path, ellipse_bag, listed):
     assert f'x.mcap is a link to {file_of(ellipse_bag)}' in notes
 
 
-@pytest.mark.parametrize('indent', ['  ', '    '])
 @pytest.mark.parametrize('quote', ['', '"', "'"])
 @pytest.mark.parametrize('end', ['\n', '\r\n'])
-def test_a_bag_in_many_files_is_read_in_the_order_of_its_metadata(
-    tmp_path, ellipse_bag, indent, quote, end
-):
+def test_files_are_read_in_the_order_of_their_metadata(tmp_path, ellipse_bag, quote, end):
     names = [f'x {index}.mcap' for index in (2, 1, 3)]
     for name in names:
         shutil.copy(file_of(ellipse_bag), tmp_path / name)
-    text = ''.join(f'{indent}- path: {name}\n{indent}  message_count: 1\n' for name in names)
-    listed = ''.join(f'{indent}- {quote}x/{name}{quote}\n' for name in names[:2])
+    listed = ''.join(f'    - {quote}x/{name}{quote}\n' for name in names[:2])
     content = (
-        f'rosbag2_bagfile_information:\n  files:\n{text}  message_count: 2000\n'
+        'rosbag2_bagfile_information:\n  files:\n    - path: x 3.mcap\n'
         f'  relative_file_paths:\n{listed}  duration:\n    nanoseconds: 1500000000\n'
     )
     (tmp_path / 'metadata.yaml').write_bytes(content.replace('\n', end).encode())
@@ -195,16 +178,14 @@ def test_a_bag_in_many_files_is_read_in_the_order_of_its_metadata(
         assert [file.name for file, _ in bag._readers] == names[:2]
 
 
-def test_names_are_not_all_kept_nor_reach_the_terminal_as_they_are(tmp_path):
+def test_names_are_not_all_said_nor_reach_the_terminal_as_they_are(tmp_path):
     rows = [('/imu', IMU, each, stamped(each, f'frame_{each}')) for each in range(1, 40)]
     (note,) = read_recording(write_messages(tmp_path / 'many', *rows), WITHOUT_POSITIONS).notes
     assert 'frame_10' in note
     assert 'frame_11' not in note
-    row = ('/imu\n\x1b[2J', IMU, 1, {})
-    bag = write_messages(tmp_path / 'bag', row, storage='sqlite3')
+    bag = write_messages(tmp_path / 'bag', ('/imu\n\x1b[2J', IMU, 1, {}), storage='sqlite3')
     words = "'/imu\\n\\x1b[2J' (sensor_msgs/msg/Imu, 1 messages)"
     assert words in refusal(bag, ReadingOptions())
-    assert len(read_recording(bag, WITHOUT_POSITIONS).imu.stamps) == 1
 
 
 def test_other_peoples_bags_are_read_or_refused_clearly(recordings_folder):
@@ -243,21 +224,25 @@ def test_every_cut(bag):
     assert sorted(each.name for each in bag.iterdir()) == sorted(['metadata.yaml', file.name])
 
 
-def test_changed_bytes_are_refused_or_change_nothing(bag, whole):
+@pytest.mark.parametrize(('storage', 'least'), [('mcap', 40), ('sqlite3', 5)])
+def test_changed_bytes_are_refused_or_change_nothing(tmp_path, whole, storage, least):
     """Wherever they are: in the data, a length, a checksum, or what nobody reads."""
+    bag = write_bag(tmp_path / 'bag', drive(seconds=SECONDS), storage=storage)
     file, known, rng = file_of(bag), read_recording(whole), np.random.default_rng(3)
+    if storage == 'mcap':
+        add_checksums(file, 4_000)
     content, refused = file.read_bytes(), 0
     for begin in rng.integers(len(content), size=80):
         changed = bytearray(content)
         changed[begin : begin + 20] = rng.bytes(len(changed[begin : begin + 20]))
         file.write_bytes(changed)
         found = read_or_refused(file)
-        if isinstance(found, str):
-            refused += 1
-        else:
+        refused += isinstance(found, str)
+        # SQLite has no checksums.
+        if isinstance(found, Recording) and storage == 'mcap':
             np.testing.assert_array_equal(found.imu.samples, known.imu.samples)
             np.testing.assert_array_equal(found.imu.stamps, known.imu.stamps)
-    assert refused > 40
+    assert refused > least
 
 
 def test_a_record_that_vanishes_without_a_checksum_is_missed(tmp_path, monkeypatch):

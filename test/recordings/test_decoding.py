@@ -115,12 +115,12 @@ def imu(force, rate, force_given=True, rate_given=True, frame='imu'):
     return BUILDER.serialise(IMU, message)
 
 
-@pytest.mark.parametrize('frame', ['map', '/map', '//map'])
-def test_a_leading_slash_is_no_part_of_a_frame(frame):
-    assert ImuDecoder()(imu(9.8, 0.1, frame=frame))[1] == 'map'
+def test_a_leading_slash_is_no_part_of_a_frame():
     kind = 'geometry_msgs/msg/PointStamped'
-    raw = BUILDER.serialise(kind, stamped(10**9, frame))
-    assert position_decoder(BUILDER.typestore.deserialize_cdr, kind)(raw)[1] == 'map'
+    for frame in ('map', '/map', '//map'):
+        assert ImuDecoder()(imu(9.8, 0.1, frame=frame))[1] == 'map'
+        raw = BUILDER.serialise(kind, stamped(10**9, frame))
+        assert position_decoder(BUILDER.typestore.deserialize_cdr, kind)(raw)[1] == 'map'
 
 
 @pytest.mark.parametrize(

@@ -156,11 +156,6 @@ def test_all_types_of_positions(tmp_path, msgtype, field):
         (('/a', '/b'), {'need_positions': False, 'position_topic': '/b'}, '/b'),
         (('/a',), {'need_positions': False}, '/a'),
         (('/a',), {'need_positions': False, 'find_positions': False}, None),
-        (
-            ('/a',),
-            {'need_positions': False, 'find_positions': False, 'position_topic': '/a'},
-            '/a',
-        ),
         (('/a',), {'find_positions': False}, '/a'),
         ((), {'need_positions': False, 'use_receive_time': True}, None),
     ],
@@ -217,6 +212,7 @@ def test_receive_times_are_taken_for_both_topics_if_asked_or_without_stamps(
     assert len(recording.notes) == bool(words)
 
 
+TYPE_IMU = bag_topics.IMU
 BAG = Path('drive')
 FIRST = Topic('/imu/data', IMU, 100, 'cdr')
 SECOND = Topic('/imu/raw', IMU, 90, 'cdr')
@@ -230,10 +226,10 @@ MANY = [Topic(f'/{i}', 'std_msgs/msg/String', 1, 'cdr') for i in range(30)]
 @pytest.mark.parametrize(
     ('topics', 'role', 'name', 'chosen'),
     [
-        ([ODOMETRY, EMPTY, FIRST], bag_topics.IMU, None, FIRST),
+        ([ODOMETRY, EMPTY, FIRST], TYPE_IMU, None, FIRST),
         ([ODOMETRY, EMPTY, FIRST], POSITION, None, ODOMETRY),
-        ([FIRST, SECOND], bag_topics.IMU, '/imu/raw', SECOND),
-        ([FIRST, SECOND], bag_topics.IMU, 'imu/raw', SECOND),
+        ([FIRST, SECOND], TYPE_IMU, '/imu/raw', SECOND),
+        ([FIRST, SECOND], TYPE_IMU, 'imu/raw', SECOND),
         ([FOREIGN, ODOMETRY], POSITION, None, ODOMETRY),
     ],
 )
@@ -244,41 +240,19 @@ def test_a_topic_is_the_only_one_with_messages_or_named(topics, role, name, chos
 @pytest.mark.parametrize(
     ('topics', 'role', 'name', 'words'),
     [
-        (
-            [FIRST, EMPTY, SECOND, ODOMETRY],
-            bag_topics.IMU,
-            None,
-            r'drive holds 2 IMU topics, /imu/data .*, 100 .*, /imu/raw .*: name one with --imu-',
-        ),
-        (
-            [ODOMETRY, EMPTY],
-            bag_topics.IMU,
-            None,
-            r'no IMU topic \(sensor_msgs/Imu\), only /odom \(nav_msgs/msg/Odometry, 5 messages\)',
-        ),
-        (
-            [FIRST],
-            bag_topics.IMU,
-            '/none',
-            'which is not there: .* --imu-topic; .*/imu/data .*, 100 messages',
-        ),
-        (
-            [FIRST, ODOMETRY],
-            bag_topics.IMU,
-            '/odom',
-            r'which is there as /odom \(nav_msgs/msg/Odometry, 5 ',
-        ),
-        (
-            [FIRST, EMPTY],
-            bag_topics.IMU,
-            '/imu/idle',
-            r'which is there as /imu/idle \(.*, 0 messages\)',
-        ),
-        (MANY, bag_topics.IMU, None, r'/11 \(.*\) and 18 more: record one'),
-        ([FOREIGN, ODOMETRY], bag_topics.IMU, None, "/imu in drive is serialised as 'protobuf'"),
+        ([FIRST, EMPTY, SECOND, ODOMETRY], TYPE_IMU, None,
+         r'drive holds 2 IMU topics, /imu/data .*, 100 .*, /imu/raw .*: name one with --imu-'),
+        ([ODOMETRY, EMPTY], TYPE_IMU, None,
+         r'no IMU topic \(sensor_msgs/Imu\), only /odom \(nav_msgs/msg/Odometry, 5 messages\)'),
+        ([FIRST], TYPE_IMU, '/none',
+         'which is not there: .* --imu-topic; .*/imu/data .*, 100 messages'),
+        ([FIRST, ODOMETRY], TYPE_IMU, '/odom', r'is there as /odom \(nav_msgs/msg/Odometry, 5'),
+        ([FIRST, EMPTY], TYPE_IMU, '/imu/idle', r'which is there as /imu/idle \(.*, 0 messages\)'),
+        (MANY, TYPE_IMU, None, r'/11 \(.*\) and 18 more: record one'),
+        ([FOREIGN, ODOMETRY], TYPE_IMU, None, "/imu in drive is serialised as 'protobuf'"),
         ([ODOMETRY, POINT], POSITION, '/odom', 'keep one of them in a copy of the bag'),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_clear_choice_lists_what_there_is(topics, role, name, words):
     with pytest.raises(InputError, match=words):
         choose_topic(BAG, topics, role, name)

@@ -17,15 +17,11 @@ def test_a_stretch_includes_its_start_and_not_its_end():
     part = recording.between(2.0, 3.0)
     first = recording.imu.stamps[0]
     assert (part.imu.stamps[0] - first, part.imu.stamps[-1] - first) == (2 * 10**9, 299 * 10**7)
-    assert len(part.imu.samples) == len(part.imu.receive_stamps) == 100
-    assert len(part.positions.stamps) == len(part.positions.positions) == 25
+    assert (len(part.imu.samples), len(part.positions.positions)) == (100, 25)
     # Open ends and adjoining parts lose nothing.
     parts = [recording.between(None, 20.0), recording.between(20.0, None)]
     stamps = np.concatenate([part.imu.stamps for part in parts])
     np.testing.assert_array_equal(stamps, recording.imu.stamps)
-    stamps[0] = 0
-    late = replace(recording, imu=replace(recording.imu, stamps=stamps)).between(1.0, 2.0)
-    assert late.imu.stamps[0] == stamps[1] + 10**9
     none = replace(recording.imu, stamps=np.zeros(4800, dtype=np.int64))
     assert none.first_stamp == 0
 

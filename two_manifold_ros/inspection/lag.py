@@ -163,15 +163,13 @@ class Lag:
         )
 
 
-SURELY = math.log(2.0)
-"""By how much more a clock's offset has to explain than any other: it leaves half as much."""
-
-LEAST_UNEXPLAINED = 0.1
-"""Share of a motion that slip, slopes and noise leave unexplained even at the right lag."""
+SURELY, LEAST_UNEXPLAINED = math.log(2.0), 0.1
+"""By how much more a clock's offset has to explain than any other, so that it leaves half as much,
+and the share that slip, slopes and noise leave unexplained even at the right lag."""
 
 MOST_POINTS = 1 << 16
-"""Points of a stream that lags of any length are searched with: they bound memory to some 150 MB.
-Longer streams have longer steps; beyond 5 hours lags up to ``FURTHEST_S`` alone are searched."""
+"""Points of a stream that lags of any length are searched with, in some 150 MB: longer streams
+have longer steps, and none is searched beyond 5 hours."""
 
 
 def _moments(early: Floats, late: Floats, size: int) -> Iterator[Floats]:
@@ -199,13 +197,10 @@ def _far_lags(positions: PositionStream, imu: ImuStream, motion: Motion) -> tupl
     """
     Return lags of more than ``FURTHEST_S`` of which the clock has one, the likely first.
 
-    Every lag at which half of the drive overlaps has a score: the sum of the logarithms of one
-    over the shares of the variances that the sensors do not explain, of rate of turn, acceleration
-    aside, and change of speed, standing included. Where less of the drive overlaps, it counts as
-    much less.
-
-    Of these lags no other explains ``SURELY`` more. Several explain as much if each is a peak:
-    towards any better lag the score dips by ``SURELY``, or to half. Both streams of one bag begin
+    The score of a lag is the sum of the logarithms of one over the shares of the variances that
+    the sensors do not explain, of rate of turn, acceleration aside and change of speed, where half
+    of the drive overlaps. No other explains ``SURELY`` more. Several explain as much if each is a
+    peak: towards any better lag the score dips by ``SURELY``, or to half. Streams of one bag begin
     and end together, so of several the clock has the one that makes them so; else one within
     ``FURTHEST_S``, and none is returned; else they are ambiguous.
     """
@@ -264,10 +259,8 @@ def estimate_lag(recording: Recording, usual: Motion | None = None) -> Lag:
     """
     Estimate a lag of up to ``FURTHEST_S``, or of a clock, from gyroscope and accelerometer.
 
-    A lag of more is believed where it explains the whole recording ``SURELY`` better than any
-    other: if laps are driven alike, lags by laps explain as much, and the lag is ambiguous.
-    Neither unit, sign nor mounting of the IMU matters. It is unknown without positions. The motion
-    at the usual smoothing may be given.
+    A lag of more is believed where no other explains as much, see `_far_lags`. Neither unit, sign
+    nor mounting of the IMU matters. The motion at the usual smoothing may be given.
     """
     positions, imu = recording.positions, recording.imu
     if positions is None or not imu.of_imu:

@@ -57,8 +57,7 @@ DEGREE_M = 111_195.0
 """Length of a degree of latitude, metres."""
 
 MISSCALED = 2.5
-"""Times, or one over it, by which positions in metres may seem off: with 3, positions in feet
-would pass; real recordings in metres seem off by at most 1.74."""
+"""Times, or one over it, by which positions in metres may seem off: with 3, feet would pass."""
 
 SHARP_S = 1.2
 """Smoothing from which on bends are cut, s: positions may seem as much smaller as it is longer."""
@@ -144,10 +143,9 @@ def scale_of(positions: PositionStream, imu: ImuStream) -> float | None:
 
 def _times(motion: Motion) -> tuple[float, float] | None:
     """
-    Return bounds of speed times rate of turn over the acceleration to the side.
+    Return bounds of speed times rate of turn over the acceleration to the side that explains it.
 
-    They are the regression of one on the other and its inverse: noise of the IMU alone, or of the
-    positions alone, would give the true one. ``None`` where the IMU does not explain the motion.
+    They are the regression of one on the other and its inverse; ``None`` if that is too little.
     """
     aside = motion.lateral
     known = np.isfinite(aside) & np.isfinite(motion.imu[:, :3]).all(axis=1)

@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
 USEFUL = 0.5
 """Share of the mean position's error that parts left out have to be followed with: at most .34 on
-drives of four laps and more that are followed well, at least .55 where no method is of use."""
+drives that are followed well, at least .55 where no method is of use."""
 
 LEAST_PUBLISHED = 0.1
-"""Share of the ticks of parts left out that a filter has to publish: 5 % at most of drives that
-cannot be located, 39 % and more of those that can."""
+"""Share of ticks of parts left out that a filter has to publish; 39 % and more can be located."""
 
 POINTS = 1_000
 """Points of all drives that are compared with another pass."""

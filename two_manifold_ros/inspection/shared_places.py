@@ -58,15 +58,11 @@ def sort_by_route(
     """
     Return recordings by the map that they go onto, whatever their order, each with its line.
 
-    Recordings that share places go onto one map, a route and a network of roads alike: places
-    where one drives as the other, in the same direction, see `merge_passes`. On the map of a
-    network each recording has the name of its line: those that drive on most of the same places
-    are of one.
-
-    Without names routes are found out, and named after the first recording of each. Recordings of
-    one name are of one line, whatever they share; in a name ``MAP/LINE`` the map is named as well,
-    and no recording of another map goes onto it. An ``InputError`` says that names are unfit, see
-    `check_names`, or that recordings of one map are in several frames.
+    Those that share places in the same direction go onto one map, of a route or of a network.
+    There those that drive on most of the same places are of one line. Without names routes are
+    found out, and named after the first recording of each. Recordings of one name are of one line,
+    and in a name ``MAP/LINE`` the map is named as well. An ``InputError`` says that names are
+    unfit, see `check_names`, or that recordings of one map are in several frames.
     """
     if names:
         check_names(names, len(recordings))

@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.loggers.tables import Table
 
 
-_SIGNED = 'write positions as numbers in degrees, negative to the south and to the west'
-
-
 class Column(NamedTuple):
     """The column of a role: its name, unit and sign, and where it is."""
 
@@ -71,11 +68,7 @@ def parse_columns(text: str) -> dict[str, Column]:
 
 
 def choose(table: Table, columns: Mapping[str, Column]) -> dict[str, Column]:
-    """
-    Return the column of each role: as named, or else by its name, unit and values.
-
-    ``InputError`` says that none has the time or anything else, or that it is not clear which.
-    """
+    """Return the column of each role: as named, or else by its name, unit and values."""
     given: dict[str, int] = {}
     for role, choice in columns.items():
         # As the file has it, or without its unit.
@@ -193,7 +186,9 @@ def read_columns(table: Table, columns: Mapping[str, Column]) -> Log:
         for role, each in chosen.items()
     }
     for role, each in chosen.items():
-        fault = f'in column {each.name!r} is no number' + f'; {_SIGNED}' * (role in FIX_ROLES[:2])
+        fault = f'in column {each.name!r} is no number'
+        if role in FIX_ROLES[:2]:
+            fault += '; write degrees as numbers, negative to the south and to the west'
         cells = table.cells(each.at)
         faults = [f'{cell[:40]!r} {fault}' * (number_of(cell) is None) for cell in cells]
         # Rows without a fix have an IMU.

@@ -107,12 +107,8 @@ _NAMES = (
     ('y', '', 'y posy positiony posey py'),
     ('time', '', _TIME),
 )
-"""
-Roles, the unit of a column that states none (SI units if empty), and its names.
-
-Names are `plain`, the preferred ones first: those of accelerations with gravity before others.
-What a logger computes from satellite positions has no names: it is no IMU.
-"""
+"""Roles, the unit of a column that states none (SI units if empty), and its `plain` names, the
+preferred ones first. What a logger computes from satellite positions is no IMU and has none."""
 UNCLEAR = frozenset({'x', 'y', 'z', 'roll', 'pitch', 'yaw'})
 """Names of the quantity whose unit they have, positions or angles if they have none."""
 
@@ -140,11 +136,7 @@ KNOWN = _known()
 
 
 def factor_of(role: str, unit: str, place: str) -> float:
-    """
-    Return what a number in a unit is multiplied by: SI units, degrees for places on earth.
-
-    ``InputError`` names the file and column of a unit that is none of such a quantity.
-    """
+    """Return what a number in a unit is multiplied by: SI units, degrees for places on earth."""
     if not fits(role, unit):
         known = ', '.join(_FACTORS[role])
         msg = f'{place}: {unit!r} is no unit of {role}; it can be one of {known}'
@@ -182,11 +174,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def name_and_unit(cell: str, below: str = '') -> tuple[str, str]:
-    """
-    Return the name of a column, with the axis that brackets hold, and its unit.
-
-    The unit is in brackets, behind the name, such as `ax_g`, or in the line below.
-    """
+    """Return the name and axis of a column, and the unit: bracketed, as of `ax_g`, or below."""
     # RaceCapture states name, unit, limits and rate.
     name, _, rest = cell[:LONGEST_NAME].strip().replace('"', '').partition('|')
     unit, axis = rest.partition('|')[0], ''
@@ -232,9 +220,6 @@ class Log:
 
     place: str
     kind: str
-    channels: Mapping[str, Channel]
-    """By their role, some of ``ROLES``."""
-    notes: tuple[str, ...] = ()
-    """What was assumed and left out, as sentences."""
-    unread: tuple[str, ...] = ()
-    """Names of columns that are read as no channel."""
+    channels: Mapping[str, Channel]  # by their role, some of ``ROLES``
+    notes: tuple[str, ...] = ()  # what was assumed and left out, as sentences
+    unread: tuple[str, ...] = ()  # names of columns that are read as no channel

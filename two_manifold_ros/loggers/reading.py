@@ -40,7 +40,6 @@ def read_log(paths: Sequence[str | Path], columns: Mapping[str, Column]) -> Log:
     Read files of one drive, or of one vehicle on one route.
 
     A map of columns, see `columns.parse_columns`, counts in each file that has them.
-    ``InputError`` names the file that cannot be read, and the line if there is one.
     """
     files: list[Path] = []
     for path in map(Path, paths):

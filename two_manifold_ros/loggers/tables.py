@@ -117,9 +117,7 @@ class Table:
         """
         Leave out the rows with a fault (N,), which is empty for the others, and note it.
 
-        If not ``whole``, the rows stay, as a cell that is no number is left out anyway.
-
-        ``InputError`` names the first one if they are too many to be damage.
+        If not ``whole``, the rows stay. ``InputError`` names the first of too many to be damage.
         """
         bad = [
             f'line {row.line}: {fault}'
@@ -346,8 +344,5 @@ FORMATS: tuple[_Format, ...] = (
      r'\w?\w? ', _sections, _vbo_clock),
     ('', 'plain CSV', '', '(?!)', _separated, undated),
 )  # fmt: skip
-"""
-The beginning of a text file of each format, its name, and its columns with times.
-
-Then names and sources of what is not measured, what reads it, and the clock of times undated.
-"""
+"""The beginning of a text file of each format, its name, its columns with times, names and sources
+of what is not measured, what reads it, and the clock of times undated."""

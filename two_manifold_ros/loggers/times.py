@@ -124,7 +124,7 @@ def time_of(text: str) -> Time | None:
     """
     Return ns since 1970 or midnight, whether there is a zone, and the date as written or nothing.
 
-    ``None`` stands for a text that is no time, and for 05/03/2026, which may be in two months.
+    ``None`` stands for a text that is no time, as 05/03/2026, which may be in two months.
     """
     found = _TIME.fullmatch(' '.join(text[:60].upper().split()))
     if found is None:

@@ -1,10 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Open bags of every kind by the library `rosbags`.
-
-Bags are untrusted input: sizes, metadata and databases are bounded.
-"""
+"""Open bags of every kind by the library `rosbags`; as untrusted input they are bounded."""
 
 from __future__ import annotations
 
@@ -109,8 +105,8 @@ class Bag:
         """
         Yield topic name, receive time in ns and serialised message, in the order received.
 
-        ``InputError`` says, at the end of a file, that it holds fewer than it counts: where a
-        chunk has no checksum, wrong bytes in it show only in records that are missing.
+        ``InputError`` says, at the end of a file, that it holds fewer than it counts: the only
+        sign of wrong bytes in a chunk without a checksum.
         """
         for file, reader in self._readers:
             names = {
@@ -168,8 +164,7 @@ def types_with(store: Stores, definition: str | None, msgtype: str) -> Any:  # n
     """
     Return the types of a release of ROS, and a type with those in it that a bag defines.
 
-    The library makes Python code of a definition, so nothing but names and sizes of members gets
-    there: no constants, defaults or comments.
+    The library makes Python code of it, so only names and sizes of members get there.
     """
     types: Any = get_typestore(store)
     if msgtype in types.fielddefs:
@@ -331,11 +326,7 @@ ALWAYS_ALLOWED = 100_000_000
 
 
 def unpack(packed: bytes, most: int = LARGEST_PART, *, compression: str = 'zstd') -> bytes:
-    """
-    Return the content of bytes that are packed by ``zstd`` or ``lz4``, of a cut stream its begin.
-
-    It raises an exception of any kind if they are damaged, or more than ``most``.
-    """
+    """Return bytes unpacked, of a cut stream the begin; any error if damaged or over ``most``."""
     makers: dict[str, Any] = {'zstd': zstd.ZstdDecompressor, 'lz4': LZ4FrameDecompressor}
     most = min(most, LARGEST_PART)
     parts, left = [], most + 1

@@ -48,12 +48,7 @@ POSITION = TopicRole('position', POSITION_TYPES, '--position-topic')
 def choose_topic(
     path: Path | str, topics: Sequence[Topic], role: TopicRole, name: str | None
 ) -> Topic:
-    """
-    Return the topic of that name, or the only one that fits.
-
-    ``InputError`` says that none fits, that several do and none is named, or that the named one
-    is absent, empty, of another type or serialised by other means than CDR.
-    """
+    """Return the topic of that name, or the only one that fits, which is serialised as CDR."""
     same = [each for each in topics if name is None or each.name.lstrip('/') == name.lstrip('/')]
     chosen = _fitting(same, role)
     held = [topic for topic in topics if topic.count]

@@ -34,10 +34,8 @@ class BagWriter:
     The bag is written beside the target and moved there when the block ends without an
     exception, so a broken run leaves nothing behind; one that is killed leaves a hidden folder.
     ``mcap`` is compressed with zstd. Topics that are ``latched`` are offered with transient-local
-    durability, which ``ros2 bag play`` then keeps for late subscribers.
-
-    ``InputError`` says that the target exists, its parent does not, or the library `rosbags` is
-    not installed; from the block, that the disk is full or cannot be written.
+    durability, which ``ros2 bag play`` then keeps for late subscribers. ``InputError`` says why
+    the bag cannot be written.
     """
 
     def __init__(
@@ -129,12 +127,7 @@ class BagWriter:
             raise InputError(msg) from error
 
     def write(self, topic: str, msgtype: str, stamp_ns: int, message: Mapping[str, Any]) -> None:
-        """
-        Write one message given as a nested dict with the field names of ROS.
-
-        Fields that are not named keep the default of ROS, see `MessageBuilder`; ``ValueError``
-        names an unknown field or type, or a topic that was started with another type.
-        """
+        """Write one message given as a nested dict of its fields, see `MessageBuilder`."""
         self.write_raw(topic, msgtype, stamp_ns, self._builder.serialise(msgtype, message))
 
     def write_raw(self, topic: str, msgtype: str, stamp_ns: int, cdr_bytes: bytes) -> None:

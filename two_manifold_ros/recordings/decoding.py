@@ -1,10 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Decode messages to numbers: of an IMU, of positions, of further sensors.
-
-Bags and live topics have the same decoders.
-"""
+"""Decode messages of bags and live topics to numbers: of an IMU, positions, further sensors."""
 
 from __future__ import annotations
 

@@ -69,9 +69,8 @@ def explained(stamps: Ints, positions: Floats) -> Bools:
 
     The drive is cut where a step is longer than its `Reach`, and as few positions as possible are
     left out so that as few jumps as possible are left. A jump costs as much as ``BELIEVED``
-    positions, and those of the time that the vehicle would take for it. So what is off for a
-    moment is left out, and so is what is off by far for longer; a jump after which all positions
-    agree stays: localisation was moved, or the vehicle.
+    positions, and those of the time that the vehicle would take for it. A jump after which all
+    positions agree stays: localisation was moved, or the vehicle.
     """
     usable = usable_places(positions)
     left = -1
@@ -173,10 +172,9 @@ def _reach(drives: list[_Drive]) -> Reach | None:
 
 def _sustained(drive: _Drive, interval_s: float) -> float:
     """
-    Return the highest speed that three windows in a row have; 0 if there is none.
+    Return the highest median speed that three windows in a row have; 0 if there is none.
 
-    In a window it is the median speed, if the vehicle gets half as far as its steps are long:
-    positions that are anywhere do not, nor do those of a parked vehicle.
+    It counts if the vehicle gets half as far as its steps are long, as no parked one does.
     """
     metres, places = drive.metres, drive.places
     if len(metres) < 3 * WINDOW:

@@ -51,11 +51,7 @@ if TYPE_CHECKING:
 
 
 OpenBag: TypeAlias = 'Bag | Ros2Bag'
-"""
-A bag that is open for reading by the library `rosbags` or `rosbag2_py`.
-
-Its ``notes`` are sentences to be said of it, complete when all messages were read.
-"""
+"""A bag that is open for reading; its ``notes`` are sentences to be said of it."""
 
 
 @dataclass(frozen=True)
@@ -238,12 +234,7 @@ def read_stamps(path: str | Path, name: str, imu: ImuStream) -> Ints:
 
 
 def _on_time_base(stamps: Ints, received: Ints, imu: ImuStream) -> Ints:
-    """
-    Return the stamps of messages on the time base of the IMU, ns.
-
-    Without stamps they count from when they were received, less the usual time that a sample of
-    the IMU takes from its stamp to the bag.
-    """
+    """Return stamps, or times of receipt less the usual time from an IMU's stamp to the bag."""
     if stamps.any() and not np.array_equal(imu.stamps, imu.receive_stamps):
         return stamps
     later = np.median(imu.receive_stamps - imu.stamps) if len(imu.stamps) else 0
@@ -272,8 +263,9 @@ class MessageColumns:
             stamp, frame_id, numbers = self._decode(raw)
             # Neither has taken it yet if the other cannot.
             times = array('q', (stamp, received))
-        except InputError:
-            raise
+        except InputError as error:
+            msg = f'{self.place}: {error}'
+            raise InputError(msg) from error
         # Damaged bytes make a decoder raise almost anything.
         except Exception as error:
             msg = (

@@ -47,9 +47,8 @@ def acceleration_unit(samples: Floats) -> AccelerationUnit:
     """
     Return the unit that accelerations look like, of finite samples (N, 6) of an IMU.
 
-    On average over laps the vehicle does not accelerate upwards, so that the mean vector is about
-    gravity, or longer by the mean of bends to one side. A mean of about 1 can also come from bends
-    in m/s^2 without gravity: then its axis is not steady, or shows less while nothing turns.
+    Their mean is about gravity. One of about 1 can also come from bends in m/s^2 without gravity:
+    then its axis is not steady, or shows less while nothing turns.
     """
     forces = samples[:, :3]
     vector = forces.mean(axis=0)
@@ -128,8 +127,7 @@ def usual_gap_ns(stamps: Ints) -> int:
     """
     Return the length of a gap where no model has one: five usual intervals, at least 0.25 s.
 
-    The usual one is the median of all, or that of ``IN_A_ROW`` where it is longer, as where a
-    stream was slowed down half-way. Stamps that are zero or negative say no time.
+    The usual one is the median of all, or that of ``IN_A_ROW`` where it is longer.
     """
     stamps = stamps[stamps > 0]
     usual = median_interval_ns(stamps)
@@ -235,11 +233,7 @@ class Recording:
         return replace(self, imu=self.imu.select(inside(self.imu.stamps)), positions=positions)
 
     def samples_with(self, names: Sequence[str]) -> Floats:
-        """
-        Return the samples of the IMU, and behind them m named channels of sensors: (N, 6 + m).
-
-        They are NaN before the first message, and where the recording has no such sensor.
-        """
+        """Return samples of the IMU and of m named channels, NaN where unknown: (N, 6 + m)."""
         if not names:
             return self.imu.samples
         further = np.full((len(self.imu.stamps), len(names)), np.nan)

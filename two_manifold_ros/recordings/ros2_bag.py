@@ -1,11 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Read bags by ROS's own library `rosbag2_py`, where `rosbags` is not installed.
-
-A robot with ROS from apt has it, and needs nothing from pip. Bags of ROS 1, and writing, are left
-to `rosbags`.
-"""
+"""Read bags by `rosbag2_py`, which a robot with ROS from apt has, where `rosbags` is missing."""
 
 from __future__ import annotations
 

@@ -154,9 +154,8 @@ def positions_of_fixes(
     """
     Project fixes (N, 4) to the tangent plane at the origin, by default from `choose_origin`.
 
-    They are latitude, longitude, altitude and status, of the topic ``name``, which is at a
-    ``place``. Each is taken at the height of the origin, as heights of a receiver jump.
-    `NoFixError` says that none is valid.
+    They are latitude, longitude, altitude and status of the topic ``name`` at a ``place``, each
+    taken at the height of the origin, as heights jump. `NoFixError` says that none is valid.
     """
     latitude, longitude, altitude, status = fixes.T
     valid = valid_fixes(latitude, longitude, status)
