@@ -151,11 +151,10 @@ def find_predictive_directions(
 
     Steps are as long as the descent is sufficient, and Theta is projected to the nearest matrix
     that is allowed; if ``literal``, they are those of Algorithm 1 of Nilsson, Sha & Jordan 2007,
-    which stops above the minimum. ``eigenvectors`` (n, m) are of a graph Laplacian, or any
-    embedding, at the points where the ``responses`` (n, q) are known. It stops when the objective
-    falls by less than ``tolerance``, relatively. ``rank`` is the number of directions; ``None``
-    counts those at least a hundredth as strong as the first. Raises ``InputError`` if these do not
-    fit together, are not finite or do not vary.
+    which stops above the minimum. ``eigenvectors`` (n, m) are any embedding of the points where
+    the ``responses`` (n, q) are known. It stops when the objective falls by less than
+    ``tolerance``, relatively. ``rank`` is the number of directions; ``None`` counts those at least
+    a hundredth as strong as the first. Raises ``InputError`` for what does not vary.
     """
     contrast = Contrast(eigenvectors, responses, penalty, regularised=regularised)
     count = eigenvectors.shape[1]

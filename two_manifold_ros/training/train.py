@@ -140,12 +140,8 @@ def with_sharpness(
     # A window of so many ticks may not fit at that rate, and does not matter.
     usual = build_dataset(recordings, replace(settings, rate_hz=None, window=LEAST_WINDOW))
     usual_hz = _rate_for(memory_of(usual.observations, usual.period_s), usual.rate_hz)
-    return replace(settings, sharpness=_as_sharp_a_second(usual_hz, settings.rate_hz))
-
-
-def _as_sharp_a_second(usual_hz: float, rate_hz: float) -> float:
-    """Return the sharpness at a rate that counts in a second as much as the usual one."""
-    return min(RouteTuning.sharpness * usual_hz / rate_hz, 1.0)
+    sharpness = min(RouteTuning.sharpness * usual_hz / settings.rate_hz, 1.0)
+    return replace(settings, sharpness=sharpness)
 
 
 def _rate_for(memory_s: float, rate_hz: float) -> float:
@@ -197,7 +193,8 @@ def _by_memory(recordings: Sequence[Recording], settings: RouteSettings) -> Rout
         given = settings.window, settings.sharpness, settings.persistence
         open_ = settings.max_step_load > 0.0 and all(each is None for each in given)
         if forgets and open_ and rate_hz < usual.rate_hz:
-            sharpness = _as_sharp_a_second(usual.rate_hz, rate_hz)
+            # As sharp a second as at the usual rate.
+            sharpness = min(RouteTuning.sharpness * usual.rate_hz / rate_hz, 1.0)
             settings = replace(settings, sharpness=sharpness)
     if settings.window is not None:
         return replace(settings, rate_hz=rate_hz)
