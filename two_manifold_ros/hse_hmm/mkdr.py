@@ -55,10 +55,6 @@ class Contrast:
         if not penalty > 0.0:
             msg = f'the penalty is {penalty} but has to be positive, for example 0.001'
             raise InputError(msg)
-        if eigenvectors.ndim != 2 or responses.ndim != 2 or len(eigenvectors) != len(responses):
-            shapes = f'eigenvectors {eigenvectors.shape} and responses {responses.shape}'
-            msg = f'{shapes} do not fit; give matrices with a row for every point'
-            raise InputError(msg)
         if not (np.isfinite(eigenvectors).all() and np.isfinite(responses).all()):
             msg = 'eigenvectors or responses are not finite; leave out points without a response'
             raise InputError(msg)
