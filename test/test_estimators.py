@@ -187,6 +187,8 @@ def test_options_of_the_paper(points):
     assert found.transform(points[:4]).shape == (4, 3)
     assert abs(np.corrcoef(found.embedding_[:, 0], least.embedding_[:, 0])[0, 1]) > 0.9
     assert not np.allclose(found.strengths_, least.strengths_)
+    same = clone(least).set_params(response_kernel=linear_kernel).fit(points, response)
+    np.testing.assert_allclose(same.embedding_, least.embedding_, atol=1e-3)
     for changes, words in (
         ({'algorithm': 'newton'}, "'newton'; choose one of descent, paper"),
         ({'response_kernel': 'rbf'}, "response_kernel is 'rbf'"),
