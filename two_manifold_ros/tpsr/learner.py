@@ -272,7 +272,7 @@ class OnlineLearner:
         return transition
 
     def parameters(self) -> Tpsr:
-        """Return the leading states of Boots & Gordon 2011, eq. 7a-c; refuse it too early."""
+        """Return the parameters, Boots & Gordon 2011, eq. 7a-c; refuse it before a fold."""
         states = count_states(self.svd.values, self.settings.states)
         ends = np.stack([self.constant, self.history_sum])
         values = self.svd.values[:states]

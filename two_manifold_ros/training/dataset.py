@@ -182,10 +182,7 @@ def velocity_noise(
     generator = np.random.default_rng(0)
     drawn_m = 1e-3  # small enough for any two positions to be explained by some speed
     tracks: list[Floats] = []
-    for recording in recordings:
-        stream = recording.positions
-        if stream is None:
-            continue
+    for stream in (each.positions for each in recordings if each.positions is not None):
         received = stream.positions[stream.usable]
         gaps = np.diff(stream.stamps[stream.usable])
         interval = np.median(gaps) if len(gaps) else 0.0

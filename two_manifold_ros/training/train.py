@@ -160,12 +160,10 @@ def _by_laps(recordings: Sequence[Recording], settings: TrainingSettings) -> Tra
         raise InputError(msg)
     lap_s = float(np.median(laps_s))
     native_hz = 1e9 / max(*(median_interval_ns(each.imu.stamps) for each in recordings), 1)
-    # A position each second is wanted at least, and 20 are enough anywhere; a sensor that is
-    # slower gives the rate.
+    # A position each second is wanted, and 20 are enough; a sensor that is slower gives the rate.
     rate_hz = settings.rate_hz or min(float(np.clip(LAP_SAMPLES / lap_s, 1.0, 20.0)), native_hz)
     driven_s = sum(map(_lasts_s, recordings))
-    # Eight windows in all drives, so that of two laps places are left that are met twice with
-    # whole windows: learned live the slot car is then known after three laps instead of four.
+    # Eight windows in all drives: of two laps, places are left that are met twice with whole ones.
     window_s = min(0.5 * lap_s, driven_s / 8.0)
     # On laps so short that 20 Hz give fewer than ten ticks, bends would not be seen whole.
     return replace(
@@ -227,26 +225,24 @@ def _by_trial(
     one is taken if it errs a quarter less on their median: long ones show other routes and wrong
     beliefs more surely. Then fewer ticks are taken if that is not clearly worse.
     """
-    shorter = 4.0 / 3.0
     usual = build_dataset(recordings, settings)
     usual_s = usual.window / usual.rate_hz
     best: list[float] = []
     before: list[float] = []
     window_s, rate_hz = usual_s, usual.rate_hz
     windows_s = [*(each_s for each_s in reversed(WINDOWS_S) if each_s > usual_s), usual_s]
-    rates_hz = [slower_rate(MANY / each_s, usual.rate_hz) for each_s in windows_s]
 
     def scaled(window_s: float, rate_hz: float) -> SpectralSettings:
         return replace(settings, rate_hz=rate_hz, window=round(window_s * rate_hz))
 
-    for number, (each_s, each_hz) in enumerate(zip(windows_s, rates_hz, strict=True)):
-        share = TRIALS_SHARE * number / len(windows_s)
-        progress(f'trying windows of {each_s:g} s', share)
+    for number, each_s in enumerate(windows_s):
+        progress(f'trying windows of {each_s:g} s', TRIALS_SHARE * number / len(windows_s))
+        each_hz = slower_rate(MANY / each_s, usual.rate_hz)
         shares = errors_in_turn(recordings, scaled(each_s, each_hz))
         if before and not (shares and np.median(shares) < np.median(before)):
             break
         before = shares
-        if not best or shorter * np.median(shares) <= np.median(best):
+        if not best or 4.0 / 3.0 * np.median(shares) <= np.median(best):
             best, window_s, rate_hz = shares, each_s, each_hz
     slower_hz = slower_rate(FEW / window_s, rate_hz)
     if 1.0 <= slower_hz < rate_hz:
