@@ -3,6 +3,7 @@
 """The equations of the method as slow, plain functions that share nothing with the package."""
 
 from collections.abc import Iterator, Sequence
+import itertools
 
 import numpy as np
 
@@ -108,3 +109,27 @@ def diffusion_map(weights: Array, density: float, dimension: int) -> tuple[Array
     values, functions = values.real[order], functions.real[:, order]
     functions *= values / np.sqrt(degrees @ np.square(functions) / degrees.sum())
     return values, functions - functions.mean(axis=0)
+
+
+def words_of_chain(transition: Array, emission: Array) -> tuple[Array, Array]:
+    """Every word (w, 3) of symbols of a hidden Markov chain, and how likely it is on average."""
+    words = np.array(list(itertools.product(range(emission.shape[1]), repeat=3)))
+    chances = []
+    for word in words:
+        forward = np.linalg.matrix_power(transition, 500)[0]
+        for symbol in word:
+            forward = (forward * emission[:, symbol]) @ transition
+        chances.append(forward.sum())
+    return words, np.array(chances)
+
+
+def follow_chain(transition: Array, emission: Array, gaps: Sequence[int]) -> Iterator[tuple]:
+    """Symbols of a chain, a gap after each, and the chances of the next one by Bayes' rule."""
+    rng, state = np.random.default_rng(0), 0
+    believed = np.linalg.matrix_power(transition, 500)[0]
+    for gap in gaps:
+        symbol = rng.choice(emission.shape[1], p=emission[state])
+        state = rng.choice(len(transition), p=transition[state])
+        believed = believed * emission[:, symbol]
+        believed = believed / believed.sum() @ np.linalg.matrix_power(transition, 1 + gap)
+        yield np.eye(emission.shape[1])[symbol], gap, believed @ emission

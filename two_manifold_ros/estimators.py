@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from typing_extensions import Self
 
-    from two_manifold_ros.typing import Bools, Floats
+    from two_manifold_ros.typing import Floats
 
 
 def checked_rows(name: str, rows: ArrayLike, columns: int | None = None) -> Floats:
@@ -43,24 +43,13 @@ def checked_rows(name: str, rows: ArrayLike, columns: int | None = None) -> Floa
     return matrix
 
 
-def checked_responses(y: ArrayLike, count: int) -> tuple[Floats, Bools]:
-    """Return a copy of responses (n, q) of n rows, and which are known (n,), or refuse them."""
-    responses: Floats | None = None
-    with suppress(TypeError, ValueError):
-        responses = np.array(y, dtype=np.float64)
-    if responses is None or np.iscomplexobj(y):
-        msg = 'y is no array of real numbers; give numbers, as many in each row, or NaN'
-        raise InputError(msg)
-    if responses.ndim == 1:
-        responses = responses[:, None]
-    if responses.ndim != 2 or len(responses) != count:
-        msg = f'y has the shape {np.shape(y)}; give a response for each of the {count} rows of X'
-        raise InputError(msg)
-    known = ~np.isnan(responses.sum(axis=1))
-    if np.count_nonzero(known) < 2:
-        msg = f'y is known for {np.count_nonzero(known)} rows; give at least 2 that are not NaN'
-        raise InputError(msg)
-    return responses, known
+def numbers_of(y: ArrayLike) -> Floats:
+    """Return a copy of an array of real numbers, or refuse it."""
+    if not np.iscomplexobj(y):
+        with suppress(TypeError, ValueError):
+            return np.array(y, dtype=np.float64)
+    msg = 'y is no array of real numbers; give numbers, as many in each row, or NaN'
+    raise InputError(msg)
 
 
 class CentredRows:
@@ -261,7 +250,18 @@ class ManifoldKernelReduction(Estimator):
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Embed the rows X (n, D) and find what predicts y, (n,) or (n, q); NaN is not known."""
         rows = checked_rows('X', X)
-        responses, known = checked_responses(y, len(rows))
+        responses = numbers_of(y)
+        if responses.ndim == 1:
+            responses = responses[:, None]
+        if responses.ndim != 2 or len(responses) != len(rows):
+            msg = (
+                f'y has the shape {np.shape(y)}; give a response for each of the {len(rows)} rows'
+            )
+            raise InputError(msg)
+        known = ~np.isnan(responses.sum(axis=1))
+        if np.count_nonzero(known) < 2:
+            msg = f'y is known for {np.count_nonzero(known)} rows; give 2 or more that are not NaN'
+            raise InputError(msg)
         learner = self.learner or LaplacianEigenmap(50, 10, scaled=False)
         self._rows = LearnedRows('X', rows, learner)
         coordinates, wanted = self._rows.coordinates, responses[known]

@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.estimators import checked_rows, Estimator, LearnedRows
+from two_manifold_ros.estimators import checked_rows, Estimator, LearnedRows, numbers_of
 from two_manifold_ros.manifold.diffusion_map import AnisotropicDiffusion, GivenCovariances
 from two_manifold_ros.manifold.independent_components import (
     covariances_of_balls,
@@ -100,19 +99,13 @@ class NonlinearICA(Estimator):
         if self.clouds not in CLOUDS:
             msg = f'there are no clouds named {self.clouds!r}; choose one of {", ".join(CLOUDS)}'
             raise InputError(msg)
-        clouds: Floats | None = None
-        with suppress(TypeError, ValueError):
-            clouds = np.array(y, dtype=np.float64)
-        if clouds is None or not np.isfinite(clouds).all() or not self.size > 0.0:
-            msg = (
-                'y is no array of finite real numbers, or size not positive; leave such points out'
-            )
+        clouds, axes = numbers_of(y), CLOUDS[self.clouds]
+        if not np.isfinite(clouds).all() or not self.size > 0.0:
+            msg = 'y is no array of finite real numbers, or the size is not positive'
             raise InputError(msg)
-        fits = clouds.ndim == CLOUDS[self.clouds] and len(clouds) == len(rows)
+        fits = clouds.ndim == axes and len(clouds) == len(rows)
         if not fits or clouds.shape[-1] != rows.shape[1]:
-            wanted = (
-                f'{CLOUDS[self.clouds] - 1} axes for each row, the last one as long as the row'
-            )
+            wanted = f'{axes - 1} axes for each row, the last one as long as the row'
             msg = f'y has the shape {clouds.shape} where X has {rows.shape}; give {wanted}'
             raise InputError(msg)
         if self.clouds == 'paths':

@@ -140,27 +140,11 @@ def test_features_of_a_response_kernel_have_its_centred_matrix():
             response_features(wrong)
 
 
-@pytest.mark.parametrize('rank', [1, 3, 6])
-def test_as_many_directions_as_asked_for(rank):
-    rng = np.random.default_rng(9)
-    vectors, responses = rng.standard_normal((50, 6)), rng.standard_normal((50, 2))
-    found = find_predictive_directions(vectors, responses, rank=rank)
-    assert found.rank == rank
-    np.testing.assert_allclose(found.directions.T @ found.directions, np.eye(rank), atol=1e-12)
-    strengths = np.diag(found.directions.T @ found.theta @ found.directions)
-    np.testing.assert_allclose(strengths, found.strengths[:rank], atol=1e-12)
-    for wrong in (0, 7):
-        with pytest.raises(InputError, match=f'{wrong} directions are asked for of 6'):
-            find_predictive_directions(vectors, responses, rank=wrong)
-
-
 def test_what_cannot_be_used():
     rng = np.random.default_rng(3)
     vectors, responses = rng.standard_normal((9, 3)), rng.standard_normal((9, 1))
     for given, words in (
         ((vectors, responses, 0.0), 'penalty'),
-        ((vectors, responses[:8], 1.0), 'row for every point'),
-        ((vectors, responses[:, 0], 1.0), 'row for every point'),
         ((vectors, np.full((9, 1), 0.1), 1.0), 'responses are the same'),
         ((np.full((9, 3), 0.1), responses, 1.0), 'eigenvectors are the same'),
         ((vectors, np.where(responses > 0.0, responses, np.nan), 1.0), 'not finite'),

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-import itertools
 
 import naive
 import numpy as np
@@ -223,51 +222,27 @@ def test_ridge_at_full_rank(ridge):
 # one, so that states are equally likely.
 TRANSITION = np.array([[2, 1, 1], [1, 1, 2], [1, 2, 1]]) / 4
 EMISSION = np.array([[2, 1, 1, 0, 0], [0, 1, 0, 2, 1], [0, 0, 2, 1, 1]]) / 4
-SYMBOLS = 5
-
-
-def triples() -> np.ndarray:
-    """Return (past, observation, next) of every training tick: (3072, 3)."""
-    rows = []
-    for symbols in itertools.product(range(SYMBOLS), repeat=3):
-        forward = np.full(3, 1 / 3)
-        for symbol in symbols:
-            forward = (forward * EMISSION[:, symbol]) @ TRANSITION
-        count = 3072 * forward.sum()
-        assert count == pytest.approx(round(count), abs=1e-9)
-        rows += [symbols] * round(count)
-    assert len(rows) == 3072
-    return np.array(rows)
-
-
-def emitted(length: int) -> np.ndarray:
-    rng = np.random.default_rng(0)
-    state, symbols = 0, []
-    for _ in range(length):
-        symbols.append(rng.choice(SYMBOLS, p=EMISSION[state]))
-        state = rng.choice(3, p=TRANSITION[state])
-    return np.array(symbols)
 
 
 @pytest.mark.parametrize(
     ('ridge', 'gaps'), [(None, [0]), (1e-3, [0]), (10.0, [0]), (None, [0, 1, 3])]
 )
 def test_predicts_as_bayes_does(ridge, gaps):
-    """Also through missing symbols."""
-    past, observed, following = (np.eye(SYMBOLS)[column] for column in triples().T)
+    """Also through missing symbols; a skip of none makes the weights those of the state."""
+    words, chances = naive.words_of_chain(TRANSITION, EMISSION)
+    counts = np.rint(3072 * chances).astype(int)
+    np.testing.assert_allclose(counts, 3072 * chances, atol=1e-9)
+    past, observed, following = (np.eye(5)[each] for each in np.repeat(words, counts, axis=0).T)
     past, mean = past - past.mean(axis=0), observed.mean(axis=0)
     tables = build_tables(past, following - mean, shared_directions(observed - mean, past, rank=2))
     # A bandwidth far below the distance of two symbols makes the kernel one or nothing.
     belief = Belief(tables, kernel_of(observed, 0.01, ridge))
-    believed = np.full(3, 1 / 3)
-    np.testing.assert_allclose(belief.weights @ observed, believed @ EMISSION, atol=1e-9)
-    for symbol, gap in zip(emitted(300), itertools.cycle(gaps), strict=False):
-        belief.update(np.eye(SYMBOLS)[symbol])
+    np.testing.assert_allclose(belief.weights @ observed, np.full(3, 1 / 3) @ EMISSION, atol=1e-9)
+    every = (gaps * 300)[:300]
+    for seen, gap, expected in naive.follow_chain(TRANSITION, EMISSION, every):
+        belief.update(seen)
         belief.skip(gap)
-        believed = believed * EMISSION[:, symbol]
-        believed = believed / believed.sum() @ np.linalg.matrix_power(TRANSITION, 1 + gap)
-        # With no gap too, a skip makes the weights those of the state.
-        np.testing.assert_allclose(belief.weights @ observed, believed @ EMISSION, atol=1e-9)
+        np.testing.assert_allclose(belief.weights @ observed, expected, atol=1e-9)
         assert abs(belief.weights.sum() - 1.0) < 1e-12
 
 

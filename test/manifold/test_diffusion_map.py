@@ -108,12 +108,6 @@ def test_given_covariances(rank):
         found = lengths(metric, POINTS, index)
         wanted = expected(POINTS, covariances[index], index, rank)
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
-    squared = POINTS.distances_to(np.arange(40))
-    some = np.array([3, 9])
-    np.testing.assert_allclose(
-        metric.frames(some, squared[:, 5]),
-        [metric.frame(3, squared[:, 5]), metric.frame(9, squared[:, 5])],
-    )
     # No variance is that of the nearest.
     covariances = np.tile(np.eye(3), (40, 1, 1))
     covariances[4] = 0.0

@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
 
 import exact_tpsr
 from exact_tpsr import evidences, learn_by_tensor, part, rows_of, unit, wandering
+import naive
 import numpy as np
 import pytest
 
@@ -180,17 +180,10 @@ SYMBOLS, STATES, EXACT_RIDGE = 5, 3, 0.1
 
 def word_triples() -> Triples:
     """Every triple of symbols: the history is the first, the test starts with the second."""
-    usual = np.linalg.matrix_power(TRANSITION, 500)[0]
-    words = list(itertools.product(range(SYMBOLS), repeat=3))
-    words = np.random.default_rng(0).permutation(words)
-    probabilities = []
-    for word in words:
-        forward = usual
-        for symbol in word:
-            forward = (forward * EMISSION[:, symbol]) @ TRANSITION
-        probabilities.append(forward.sum())
-    histories, tests, next_tests = (np.eye(SYMBOLS)[column] for column in words.T)
-    return Triples(tests, next_tests, histories, tests, np.array(probabilities))
+    words, chances = naive.words_of_chain(TRANSITION, EMISSION)
+    order = np.random.default_rng(0).permutation(len(words))
+    histories, tests, next_tests = (np.eye(SYMBOLS)[column] for column in words[order].T)
+    return Triples(tests, next_tests, histories, tests, chances[order])
 
 
 def online(fold_every: int) -> tuple[Tpsr, np.ndarray]:
@@ -220,17 +213,11 @@ def test_predicts_as_bayes_does(how, missing):
         'update': lambda: online(25),
         'online': lambda: online(1),
     }[how]()
-    rng = np.random.default_rng(0)
     belief = TpsrBelief(tpsr)
-    believed = np.linalg.matrix_power(TRANSITION, 500)[0]
-    state = 0
-    np.testing.assert_allclose(left.T @ belief.state, believed @ EMISSION, atol=1e-9)
-    for _ in range(100):
-        symbol = rng.choice(SYMBOLS, p=EMISSION[state])
-        state = rng.choice(3, p=TRANSITION[state])
-        belief.update(np.eye(SYMBOLS)[symbol])
+    usual = np.linalg.matrix_power(TRANSITION, 500)[0]
+    np.testing.assert_allclose(left.T @ belief.state, usual @ EMISSION, atol=1e-9)
+    for seen, gap, expected in naive.follow_chain(TRANSITION, EMISSION, [missing] * 100):
+        belief.update(seen)
         assert belief.accepted
-        belief.skip(missing)
-        believed = believed * EMISSION[:, symbol]
-        believed = believed / believed.sum() @ np.linalg.matrix_power(TRANSITION, 1 + missing)
-        np.testing.assert_allclose(left.T @ belief.state, believed @ EMISSION, atol=1e-9)
+        belief.skip(gap)
+        np.testing.assert_allclose(left.T @ belief.state, expected, atol=1e-9)

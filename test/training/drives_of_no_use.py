@@ -21,10 +21,9 @@ def drive(
     seconds: float = 90.0,
     rate_hz: int = 50,
     late_s: float = 0.0,
-    blurred_m: float = 0.0,
     seed: int = 0,
 ) -> Recording:
-    """Drive a course with an IMU that is level, and positions at 25 Hz that may be noisy."""
+    """Drive a course with an IMU that is level and exact positions at 25 Hz."""
     rng = np.random.default_rng(seed)
     path = course(np.arange(round(seconds * STEPS_HZ)) / STEPS_HZ)
     velocity = np.gradient(path, 1.0 / STEPS_HZ, axis=0)
@@ -40,7 +39,6 @@ def drive(
     samples += rng.normal(size=samples.shape) * np.repeat([0.1, 0.01], 3)
     stamps = START_NS + np.arange(len(samples)) * (1_000_000_000 // rate_hz)
     places = path[::seen]
-    places = places + blurred_m * rng.normal(size=places.shape)
     at = START_NS + np.arange(len(places)) * 40_000_000 + round(late_s * 1e9)
     kind = 'geometry_msgs/msg/PoseStamped'
     positions = PositionStream('/pose', 'map', kind, at, places)

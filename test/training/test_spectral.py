@@ -302,7 +302,7 @@ def test_all_that_was_held_out_in_turn_counts_alike(turns, monkeypatch):
 
 
 @pytest.mark.slow
-def test_over_the_slot_car(slot_car_laps, monkeypatch):
+def test_over_the_slot_car(slot_car_laps):
     """Scores are errors on blocks the fit did not see, cut where the vehicle is plainly lost."""
     settings = replace(USUAL, states=40)
     dataset = build_dataset([slot_car_laps[0]], settings)
@@ -313,13 +313,3 @@ def test_over_the_slot_car(slot_car_laps, monkeypatch):
     lost = 0.25 * float(np.sqrt(np.nanvar(positions, axis=0).sum()))
     assert all(0.0 < score < 0.5 * lost for score in scores if score is not None)
     assert found.ticks == sum(len(block) - dataset.window for block in held)
-
-    # Of long blocks the beginnings are followed.
-    window, most = dataset.window, 60
-    assert len(held) * most < sum(map(len, held))
-    monkeypatch.setattr(spectral, 'MOST_CALIBRATED', len(held) * most)
-    _, part = validate([(fit, held)], dataset, settings, silent)
-    assert part.ticks == sum(min(len(block), most) - window for block in held)
-    assert [row['score_m'] for row in part.table] == scores
-    assert 0.0 < part.followed_m < lost
-    monkeypatch.undo()

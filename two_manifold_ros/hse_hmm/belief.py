@@ -124,10 +124,10 @@ class Belief:
     Belief about the hidden state, as weights on the training ticks.
 
     The ``state`` (k,) is the belief before the next observation; its first coordinate is 1. The
-    ``weights`` (n,), some negative, sum to one and are *at* the last observation: they give the
-    filtered position. ``accepted``: whether the last observation moved the belief; ``lost``:
-    whether it left no finite state without guards, so that the belief started again. A ``guarded``
-    belief passes over observations of little evidence; others are as in Song et al. 2010.
+    ``weights`` (n,), some negative, sum to one and are *at* the last observation, which
+    ``accepted`` says to have moved the belief. ``lost``: it left no finite state without guards,
+    so that the belief started again. A ``guarded`` one passes over observations of little
+    evidence; others are as in Song et al. 2010.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class Belief:
         """
         Take one (d,) observation, mathematics (6.2), and return its evidence in [-1, 1].
 
-        That is what is left of the weights after cancellation, 0 for an observation unlike any in
+        That is what cancellation leaves of the weights, 0 for an observation unlike any in
         training. At `SMALLEST_EVIDENCE` or less a guarded belief moves on by mathematics (6.3)
         instead.
         """

@@ -55,10 +55,6 @@ class Contrast:
         if not penalty > 0.0:
             msg = f'the penalty is {penalty} but has to be positive, for example 0.001'
             raise InputError(msg)
-        if eigenvectors.ndim != 2 or responses.ndim != 2 or len(eigenvectors) != len(responses):
-            shapes = f'eigenvectors {eigenvectors.shape} and responses {responses.shape}'
-            msg = f'{shapes} do not fit; give matrices with a row for every point'
-            raise InputError(msg)
         if not (np.isfinite(eigenvectors).all() and np.isfinite(responses).all()):
             msg = 'eigenvectors or responses are not finite; leave out points without a response'
             raise InputError(msg)
@@ -151,11 +147,10 @@ def find_predictive_directions(
 
     Steps are as long as the descent is sufficient, and Theta is projected to the nearest matrix
     that is allowed; if ``literal``, they are those of Algorithm 1 of Nilsson, Sha & Jordan 2007,
-    which stops above the minimum. ``eigenvectors`` (n, m) are of a graph Laplacian, or any
-    embedding, at the points where the ``responses`` (n, q) are known. It stops when the objective
-    falls by less than ``tolerance``, relatively. ``rank`` is the number of directions; ``None``
-    counts those at least a hundredth as strong as the first. Raises ``InputError`` if these do not
-    fit together, are not finite or do not vary.
+    which stops above the minimum. ``eigenvectors`` (n, m) are any embedding of the points where
+    the ``responses`` (n, q) are known. It stops when the objective falls by less than
+    ``tolerance``, relatively. ``rank`` is the number of directions; ``None`` counts those at least
+    a hundredth as strong as the first. Raises ``InputError`` for what does not vary.
     """
     contrast = Contrast(eigenvectors, responses, penalty, regularised=regularised)
     count = eigenvectors.shape[1]

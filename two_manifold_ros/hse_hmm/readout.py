@@ -252,9 +252,9 @@ def calibrate(errors: Floats, covariances: Floats, independent: float) -> Calibr
     Calibrate the covariances of each target (mathematics, section 7.3).
 
     Of zero and the `ADDED` quantiles of the squared errors, that variance is added with which
-    ellipses that hold their share are smallest (Gneiting et al. 2007): where few remembered ticks
-    agree by chance, a factor alone would widen all ellipses. Errors (n, c, 2) are held out, NaN
-    where unknown; of fewer than `FEWEST` nothing is learned. ``independent``: see `tempered`.
+    ellipses that hold their share are smallest (Gneiting et al. 2007). Errors (n, c, 2) are held
+    out, NaN where unknown; of fewer than `FEWEST` nothing is learned. ``independent``: see
+    `tempered`.
     """
     found = Calibration.none(errors.shape[1])
     for column in range(errors.shape[1]):
@@ -291,9 +291,9 @@ def calibration_factors(errors: Floats, covariances: Floats, noise: Floats) -> F
     """
     Choose a factor for the covariance (n, c, 2, 2) of each target by errors (n, c, 2).
 
-    The errors are against positions with noise of a variance (c,) in an axis, which is none of the
-    filter (mathematics, 7.3): it leaves a factor of at least `LEAST_LEFT` of the one without. Of
-    fewer errors than `FEWEST` the factor is one.
+    The positions have noise of a variance (c,) in an axis, which is none of the filter
+    (mathematics, 7.3): it leaves at least `LEAST_LEFT` of a factor. Of fewer errors than `FEWEST`
+    it is one.
     """
     factors = np.ones(errors.shape[1])
     for column in range(errors.shape[1]):
@@ -337,8 +337,8 @@ def tempered(factors: Floats, independent: float) -> Floats:
     """
     Trust factors (c,) below 1 only as far as the held-out errors are independent.
 
-    Errors of overlapping windows are alike. ``independent`` is the held-out ticks over the ticks
-    of a window; where it is `FEWEST`, half of the logarithm of a shrinking is believed.
+    ``independent`` is the held-out ticks over the ticks of a window; at `FEWEST`, half of the
+    logarithm counts.
     """
     trust = independent / (independent + FEWEST)
     return np.where(factors < 1.0, factors**trust, factors)

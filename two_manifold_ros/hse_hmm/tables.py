@@ -41,10 +41,9 @@ def couple(first: Floats, second: Floats, coupling: str) -> Coupled:
     Couple centred embeddings (n, m_X) and (n, m_Y), row i of both being the same sample.
 
     ``cross-covariance`` is the SVD of mathematics (3.1), Boots & Gordon 2012, section 3.2.2;
-    ``gram-product`` the SVD of C_X C_Y as in Algorithm 1 there, mathematics (4.5); ``canonical``
+    ``gram-product`` that of C_X C_Y as in Algorithm 1 there, mathematics (4.5); ``canonical``
     weighs a direction by how well it is predicted; ``reduced-rank`` by how much of the first the
-    second predicts along it. There are min(m_X, m_Y) directions. Raises ``InputError`` if there is
-    no coupling of that name.
+    second predicts along it. Raises ``InputError`` for another name.
     """
     if coupling == 'cross-covariance':
         product = first.T @ second / len(first)

@@ -25,8 +25,8 @@ def local_covariances(bursts: Floats, duration: float) -> Floats:
     Estimate :math:`J J^\top` (Singer & Coifman 2008, eq. 10) by the quadratic variation of bursts.
 
     ``bursts`` (n, b, s + 1, D) are positions of b paths of a ``duration`` from each of n points,
-    the point itself first; covariances (n, D, D) are per unit of time. More steps see less of the
-    drift, of walls and of the curvature of the map.
+    itself first; covariances (n, D, D) are per unit of time. More steps see less of drift and
+    walls.
     """
     count, paths, _, width = bursts.shape
     steps = np.diff(bursts, axis=2).reshape(count, -1, width)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Protocol, TYPE_CHECKING, TypeAlias
@@ -137,10 +138,9 @@ class ManifoldLearner(Protocol):
     """
     Turns a set of points into an embedding, by the same rules for every learner.
 
-    Only distances count. A graph that falls into pieces is joined by the shortest edges between
-    them, and a note says so. The same points give the same bytes, and nothing is infinite or NaN.
-    The extension gives a training point its own row, unless points at equal distances leave open
-    which are its neighbours, or a docstring says otherwise.
+    Only distances count. A graph that falls into pieces is joined by the shortest edges, and a
+    note says so. The same points give the same bytes, nothing is infinite or NaN, and the
+    extension gives a training point its own row, unless a docstring says otherwise.
     """
 
     def fit(self, samples: Samples) -> Embedding:
@@ -232,9 +232,8 @@ def near_points(squared: Floats, neighbours: int, radii: Floats) -> Ints:
     """
     Return the nearest training points of a point, and those that have it within their own radius.
 
-    The nearest are ``neighbours`` and one more, since a training point counts itself; ``radii``
-    (n,) are squared distances to the last of their own neighbours. Of a training point that is its
-    row in the symmetric neighbour graph and itself.
+    That is its row in the symmetric graph of ``neighbours``, with itself; ``radii`` (n,) are
+    squared distances to the last neighbours.
     """
     radius = np.partition(squared, neighbours)[neighbours]
     # A distance that is a radius stays one when it is computed in another way.
@@ -258,9 +257,8 @@ def connect(
     """
     Join the pieces of an affinity graph, each by one edge to its nearest point outside.
 
-    Every extra piece would add a null vector to the Laplacian, whose inverse root explodes.
-    ``probes`` points of a piece are compared with all others. A sentence says if there were
-    several.
+    A piece more is a null vector more, whose inverse root explodes. ``probes`` points of a piece
+    are compared with all others. A sentence says if there were several.
     """
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
@@ -294,9 +292,8 @@ def smallest_modes(matrix: csc_matrix, null: Floats, count: int) -> tuple[Floats
     """
     Return the smallest eigenvalues (m,) of a positive semidefinite matrix without a known zero.
 
-    By inverse iteration on the complement of ``null`` (n,), the unit eigenvector of eigenvalue 0:
-    a second zero, as of a nearly split graph, is told from the first. At most n - 2 modes; the
-    vectors (n, m) are orthonormal, orthogonal to ``null``, with signs fixed.
+    By inverse iteration on the complement of ``null`` (n,), its unit eigenvector, at most n - 2
+    modes; vectors (n, m) are orthonormal, orthogonal to ``null``, with signs fixed.
     """
     from scipy.sparse import identity
     from scipy.sparse.linalg import eigsh, LinearOperator, splu
@@ -331,45 +328,33 @@ def walk_modes(graph: csr_matrix, count: int, few: int = 1_000) -> tuple[Floats,
     Return the largest eigenvalues (m,) and the eigenfunctions (n, m) of a walk.
 
     Its steps are the rows of symmetric affinities (n, n), connected, divided by their sums. The
-    constant mode is left out, at most n - 2 are kept; functions have mean square 1 in the
-    stationary distribution, with signs fixed. Inverse iteration, for ``few`` points, copes with
-    any symmetry. Factors of more are large, so products with the graph are tried first: they take
-    long where the points lie along a thread, whose factors are small.
+    constant mode is left out; functions have mean square 1 in the stationary distribution, with
+    signs fixed. Inverse iteration, for ``few`` points, copes with any symmetry. For more, products
+    with the graph are tried first: they take long along a thread, whose factors are small.
     """
     from scipy.sparse import diags, identity
+    from scipy.sparse.linalg import ArpackNoConvergence, eigsh, LinearOperator
 
     degrees = np.asarray(graph.sum(axis=1)).ravel()
     root = diags(1.0 / np.sqrt(degrees))
     symmetric = (root @ graph @ root).tocsr()
     constant = np.sqrt(degrees / degrees.sum())
-    found = _modes_by_products(symmetric, constant, count) if len(constant) > few else None
-    if found is None:
-        laplacian = (identity(len(constant)) - symmetric).tocsc()
-        gaps, vectors = smallest_modes(laplacian, constant, count)
-        found = 1.0 - gaps, vectors
-    values, vectors = found
-    return values, vectors / constant[:, None]
-
-
-def _modes_by_products(
-    symmetric: csr_matrix, constant: Floats, count: int
-) -> tuple[Floats, Floats] | None:
-    from scipy.sparse.linalg import ArpackNoConvergence, eigsh, LinearOperator
-
-    # The constant mode becomes the last of all.
-    without = LinearOperator(
-        symmetric.shape,
-        matvec=lambda vector: symmetric @ vector - 3.0 * constant * (constant @ vector),
-        dtype=float,
-    )
-    start = _start_vector(len(constant))
-    try:
-        # Most graphs need less than ten restarts, points along a thread may need thousands.
-        values, vectors = eigsh(without, k=count, which='LA', v0=start, maxiter=100)
-    except ArpackNoConvergence:
-        return None
-    order = np.argsort(values)[::-1]
-    return values[order], fix_signs(vectors[:, order])
+    if len(constant) > few:
+        # The constant mode becomes the last of all.
+        without = LinearOperator(
+            symmetric.shape,
+            matvec=lambda vector: symmetric @ vector - 3.0 * constant * (constant @ vector),
+            dtype=float,
+        )
+        start = _start_vector(len(constant))
+        with suppress(ArpackNoConvergence):
+            # Most graphs need less than ten restarts, points along a thread may need thousands.
+            values, vectors = eigsh(without, k=count, which='LA', v0=start, maxiter=100)
+            order = np.argsort(values)[::-1]
+            return values[order], fix_signs(vectors[:, order]) / constant[:, None]
+    laplacian = (identity(len(constant)) - symmetric).tocsc()
+    gaps, vectors = smallest_modes(laplacian, constant, count)
+    return 1.0 - gaps, vectors / constant[:, None]
 
 
 def _start_vector(count: int) -> Floats:

@@ -81,9 +81,8 @@ class FitTransform:
     """
     Any object with ``fit_transform(X)``, such as an embedding of scikit-learn, as a learner.
 
-    A new point, and a training point too, gets the mean of the coordinates of the training points
-    near it, weighted as in a step of `DiffusionMap`; the object is not asked again. It decides
-    what copies and pieces do; the sums of squares of its columns stand for eigenvalues.
+    A point gets the mean of the coordinates of the training points near it, weighted as in a step
+    of `DiffusionMap`. The sums of squares of the columns stand for eigenvalues.
     """
 
     embedding: Any  # the object; a copy of it is fitted

@@ -150,13 +150,12 @@ class ActionObservationFeatures:
 
 def importance_weights(probabilities: Floats) -> Floats:
     r"""
-    Return the (n,) weights that take out of samples how often the driver chose their actions.
+    Return the weights (n,) that undo how the driver chose actions.
 
-    They are :math:`\prod_i \pi(a_i \mid h_i)^{-1}`. Tests ask what is observed if actions are
-    *done*; a mean over samples weighted like this is an unbiased estimate of that (Bowling et al.
-    2006). ``probabilities`` (n, l) are those, or densities, with which the policy chose each of
-    the l actions given the history. Raises `InputError` if one is not positive and finite, or a
-    weight overflows.
+    A mean over samples weighted by :math:`\prod_i \pi(a_i \mid h_i)^{-1}` is an unbiased estimate
+    of what is observed if actions are *done* (Bowling et al. 2006). ``probabilities`` (n, l) are
+    those, or densities, of each of the l actions given the history; `InputError` if one is not
+    positive and finite, or a weight overflows.
     """
     if not ((probabilities > 0.0) & (probabilities < np.inf)).all():
         msg = 'an action has no positive finite probability; give those of the policy that drove'
@@ -173,9 +172,8 @@ def cosine_features(angles: NDArray[Any], phases: NDArray[Any]) -> Floats:
     r"""
     Return :math:`\sqrt{2/D} \cos(a + \beta)` as float64, mathematics (2.2).
 
-    ``angles`` (n, D) float64 or float32, products of points and frequencies, are overwritten;
-    ``phases`` is (D,) of the same dtype. Raises `InputError` if the rounding of an angle alone
-    passes 1e-3 radians: from 4.5e12 in float64 and 8.4e3 in float32.
+    ``angles`` (n, D), float64 or float32, are overwritten; ``phases`` (D,) are of the same dtype.
+    Raises `InputError` if the rounding of an angle alone passes 1e-3 radians.
     """
     limit = 1e-3 / float(np.finfo(angles.dtype).eps)
     # Written so that a NaN, from an overflow to infinities of both signs, is refused as well.

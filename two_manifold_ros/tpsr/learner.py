@@ -176,9 +176,8 @@ class OnlineLearner:
     """
     Learn a TPSR from a stream of samples (Boots & Gordon 2011, eq. 8 and 9).
 
-    The ``constant`` (h,) is the constant in history features: its product with each history is
-    one. ``tests`` and ``observations`` are numbers of features. All sums are weighted by
-    importance and forgetting alike.
+    The product of the ``constant`` (h,) with each history is one. ``tests`` and ``observations``
+    are numbers of features. All sums are weighted by importance and forgetting alike.
     """
 
     def __init__(
@@ -208,8 +207,8 @@ class OnlineLearner:
         """
         Take one sample, see `Triples`; return how the bases moved if it completed a fold.
 
-        A sample is passed over if a number in it is not finite, if its features together are
-        longer than 1e6 (`LARGEST_SQUARE`), or if the importance is not between 1e-60 and 1e60.
+        Passed over are samples that are not finite, with features longer than 1e6
+        (`LARGEST_SQUARE`), or of an importance that is not between 1e-60 and 1e60.
         """
         features = (test, next_test, history, observation)
         # The sum and not the largest: that of NaN and a number may be the number.
@@ -273,7 +272,7 @@ class OnlineLearner:
         return transition
 
     def parameters(self) -> Tpsr:
-        """Return the leading states of Boots & Gordon 2011, eq. 7a-c; refuse it too early."""
+        """Return the parameters, Boots & Gordon 2011, eq. 7a-c; refuse it before a fold."""
         states = count_states(self.svd.values, self.settings.states)
         ends = np.stack([self.constant, self.history_sum])
         values = self.svd.values[:states]

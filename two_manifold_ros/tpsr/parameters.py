@@ -63,10 +63,10 @@ def make_parameters(
     r"""
     Return the parameters, with a start (k,) of any scale, and growing modes shrunk.
 
-    ``operators`` (p + 1, k, k) are those by observation feature and that of the constant. Of n
-    samples ``inverse`` (p, p) is :math:`(\hat\Sigma_{AO,AO}+\lambda nI)^{-1}`, ``weight`` the sum
-    of the weights, n, and ``test_square`` that of the squared lengths of the tests. Raises
-    `InputError` if the histories hold less than a tenth of the constant.
+    ``operators`` (p + 1, k, k) are those by observation feature and that of the constant.
+    ``inverse`` (p, p) is :math:`(\hat\Sigma_{AO,AO}+\lambda nI)^{-1}`, ``weight`` the sum of the
+    weights, n, and ``test_square`` that of squared lengths of tests. Raises `InputError` if the
+    histories hold less than a tenth of the constant.
     """
     whole = float(normaliser @ start)
     if not whole > 0.1 * weight:
@@ -113,10 +113,9 @@ class TpsrBelief:
         """
         Take the (p,) features of one observation, Boots & Gordon 2011, eq. 2; return the evidence.
 
-        That is the likelihood of the observation given the belief over the sum of this and its
-        likelihood on average, in [-1, 1]: at one half the belief predicts no more than the average
-        does. At or below ``SMALLEST_EVIDENCE``, and if features are zero, not finite or longer
-        than 1e6, the observation is passed over and the state moves on by mathematics (6.3).
+        That is its likelihood given the belief over the sum of this and its likelihood on average,
+        in [-1, 1]. At or below ``SMALLEST_EVIDENCE``, and if features are zero, not finite or
+        longer than 1e6, it is passed over and the state moves on by mathematics (6.3).
         """
         evidence, moved = 0.0, self.state
         if 0.0 < squared_length(features) < LARGEST_SQUARE:

@@ -33,11 +33,10 @@ PENDING = 32
 
 
 class Split(NamedTuple):
-    r"""
+    """
     Vectors in a basis and in what had to be added to it, written in few numbers.
 
-    Everything refers to the orthonormal rows :math:`\bar B`, ``recipe @ [rows; vectors]``, that
-    are never computed; the first r of them span the basis.
+    Orthonormal rows, ``recipe @ [rows; vectors]``, are never computed; the first r span the basis.
     """
 
     own: Floats  # (r, r), the rows of the basis in these, lower triangular and nearly one
@@ -51,8 +50,7 @@ class Basis:
     """
     Up to ``room`` orthonormal rows of length ``size``, which follow new vectors.
 
-    Stored are earlier rows and the vectors since then; the present rows are a small matrix times
-    these, turned only when ``PENDING`` vectors wait or the rows are asked for.
+    They are a small matrix times stored rows and vectors, turned when ``PENDING`` vectors wait.
     """
 
     def __init__(self, room: int, size: int) -> None:

@@ -39,14 +39,12 @@ class WindowLearner:
 
     The test of a tick is the window of ``width`` observations that starts with it, the next test
     the window a tick later, and the history the window that ends just before it: each is learned
-    when its next test is whole, by Boots & Gordon 2011, eq. 8 and 9. Windows never reach over the
-    end of a stretch. Of the ticks ``most`` of the newest are remembered.
-
-    A state b gives the remembered tick t the weight :math:`b^\top\hat S^{-1}\hat
-    V^\top\varphi^H_t`: the mean over the ticks with these weights is to any quantity what eq. 6d
-    and 7c are to the next test. By it positions are read. Features of windows (width d,) are
-    channel by channel, with the constant as the last one. ``begin`` is the number of the next tick
-    that comes.
+    when its next test is whole, by Boots & Gordon 2011, eq. 8 and 9, never over the end of a
+    stretch. Of the ticks ``most`` of the newest are remembered. A state b gives tick t the weight
+    :math:`b^\top\hat S^{-1}\hat V^\top\varphi^H_t`: the mean under these weights is to any
+    quantity what eq. 6d and 7c are to the next test. By it positions are read. Features of windows
+    (width d,) are channel by channel, with the constant last. ``begin`` is the number of the next
+    tick.
     """
 
     def __init__(

@@ -182,10 +182,7 @@ def velocity_noise(
     generator = np.random.default_rng(0)
     drawn_m = 1e-3  # small enough for any two positions to be explained by some speed
     tracks: list[Floats] = []
-    for recording in recordings:
-        stream = recording.positions
-        if stream is None:
-            continue
+    for stream in (each.positions for each in recordings if each.positions is not None):
         received = stream.positions[stream.usable]
         gaps = np.diff(stream.stamps[stream.usable])
         interval = np.median(gaps) if len(gaps) else 0.0
@@ -255,10 +252,20 @@ def driving_dataset(recordings: Sequence[Recording], settings: ObservingSettings
     dataset = build_dataset(recordings, settings)
     if settings.clock != 'driving':
         return dataset
-    observations = dataset.observations
-    rule = learn_rest(observations, dataset.tracks, dataset.period_s)
-    if rule is None:
+    observations, tracks, period_s = dataset.observations, dataset.tracks, dataset.period_s
+    # Rest is what looks like it where positions show a standstill, if driving does not. Over a
+    # second: of two ticks, one pair in twenty drives as evenly as a tram stands.
+    ticks = max(math.ceil(1.0 / period_s), 3)
+    rest, driving = [], []
+    stands = standing(tracks, usual_speed(tracks, period_s), period_s)
+    for seen, track, still in zip(observations, tracks, stands, strict=True):
+        spreads = spreads_along(seen, ticks)
+        rest.append(spreads[_throughout(still, ticks)])
+        driving.append(spreads[_throughout(~still & np.isfinite(track).all(axis=1), ticks)])
+    limit = rest_limit(np.sort(np.concatenate(rest)), np.sort(np.concatenate(driving)))
+    if not limit > 0.0:
         return dataset
+    rule = RestRule(ticks, limit)
     driven = []
     for segment, seen in zip(dataset.segments, observations, strict=True):
         kept = ~(spreads_along(seen, rule.ticks) < rule.limit)
@@ -270,24 +277,8 @@ def driving_dataset(recordings: Sequence[Recording], settings: ObservingSettings
     if not any_position(segments):
         # It hardly drives between two stops: only with them there is enough to learn from.
         return dataset
-    still = max(longest_stuck(seen.T) for seen in observations)
-    return replace(dataset, segments=segments, rest=rule, still=still)
-
-
-def learn_rest(
-    observations: Sequence[Floats], tracks: Sequence[Floats], period_s: float
-) -> RestRule | None:
-    """Learn what looks like rest where positions show a standstill, if driving does not."""
-    # Over a second: of two ticks, one pair in twenty drives as evenly as a tram stands.
-    ticks = max(math.ceil(1.0 / period_s), 3)
-    stands = standing(tracks, usual_speed(tracks, period_s), period_s)
-    rest, driving = [], []
-    for seen, track, still in zip(observations, tracks, stands, strict=True):
-        spreads = spreads_along(seen, ticks)
-        rest.append(spreads[_throughout(still, ticks)])
-        driving.append(spreads[_throughout(~still & np.isfinite(track).all(axis=1), ticks)])
-    limit = rest_limit(np.sort(np.concatenate(rest)), np.sort(np.concatenate(driving)))
-    return RestRule(ticks, limit) if limit > 0.0 else None
+    most_still = max(longest_stuck(seen.T) for seen in observations)
+    return replace(dataset, segments=segments, rest=rule, still=most_still)
 
 
 def _throughout(flags: Bools, ticks: int) -> Bools:

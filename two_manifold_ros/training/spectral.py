@@ -228,12 +228,9 @@ def impute_positions(
     if known.all():
         return list(tracks), None
     # With fewer none could be left out to judge the map by.
-    if np.count_nonzero(known) < 10:
-        note = (
-            f'only {np.count_nonzero(known)} training ticks have a position, too few to estimate '
-            'the positions of the others; let the vehicle be seen more often'
-        )
-        return list(tracks), note
+    if (count := np.count_nonzero(known)) < 10:
+        few = f'only {count} training ticks have a position, too few to estimate the others'
+        return list(tracks), f'{few}; let the vehicle be seen more often'
     best_m, best, estimates = np.inf, wanted, wanted[~known]
     third = len(ticks) // 3
     # As wide as a past window, and as a past and a future one together.

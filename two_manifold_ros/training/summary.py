@@ -80,7 +80,7 @@ def check_streams(recordings: Sequence[Recording]) -> None:
         msg = (
             f'{recording.name}: positions on {recording.positions.topic} usually move at '
             f'{usual_mps:.2g} m/s, {off} than the limit of a model, {limit:g} m/s, so they are '
-            'probably not in metres: convert them to metres, and record while the vehicle drives'
+            'probably not in metres: have the publisher convert to metres, and record a drive'
         )
         raise InputError(msg)
 
@@ -105,24 +105,20 @@ def measure_drives(recordings: Sequence[Recording]) -> list[PositionReport]:
     ]
 
 
-def count_all_laps(drives: Sequence[PositionReport]) -> float:
-    """Return the laps of all recordings together; one in which no lap closes counts nothing."""
-    return sum(drive.laps.count for drive in drives if drive.laps is not None)
-
-
-def median_lap_s(drives: Sequence[PositionReport]) -> float | None:
-    """Return how long a lap takes, s; ``None`` where none closes."""
-    times = [drive.laps.time_s for drive in drives if drive.laps is not None]
-    return float(np.median(times)) if times else None
+def all_laps(drives: Sequence[PositionReport]) -> tuple[float, float | None]:
+    """Return the laps of all recordings together, and how long one takes, s, if any closes."""
+    laps = [drive.laps for drive in drives if drive.laps is not None]
+    lap_s = float(np.median([each.time_s for each in laps])) if laps else None
+    return sum(each.count for each in laps), lap_s
 
 
 def lap_notes(drives: Sequence[PositionReport], held_s: float) -> list[str]:
     """Return a sentence if there are too few laps, of which ``held_s`` seconds were held out."""
     if any(drive.laps is not None and not drive.laps.resolved for drive in drives):
         return [LAPS_NOT_COUNTED]
-    lap_s, there = median_lap_s(drives), 'the positions never close a lap'
+    (laps, lap_s), there = all_laps(drives), 'the positions never close a lap'
     if lap_s is not None:
-        laps, held = count_all_laps(drives), held_s / lap_s
+        held = held_s / lap_s
         if laps >= FEWEST_LAPS and (held >= 1 or not held_s):
             return []
         blocks = f', and {held:.1f} of one in the held-out blocks' if held_s else ''
@@ -192,7 +188,7 @@ def head_fields(
     """Return the fields that all models have, by name: also a summary of the training as JSON."""
     first, positions = recordings[0], recordings[0].positions
     validated = None if isinstance(validation, str) else validation
-    lap_s = median_lap_s(drives)
+    laps, lap_s = all_laps(drives)
     refusal = judge(recordings, validation, drives)
     said = [refusal['sentence']] if refusal else []
     said += [note for recording in recordings for note in recording.notes]
@@ -233,7 +229,7 @@ def head_fields(
         'package_version': __version__,
         'recordings': [recording.name for recording in recordings],
         'seconds': round(sum(map(len, dataset.segments)) / dataset.rate_hz, 3),
-        'laps': round(count_all_laps(drives), 2),
+        'laps': round(laps, 2),
         'lap_s': None if lap_s is None else round(lap_s, 3),
         'position_lag': lag_summary(recordings, drives),
         'segments': len(dataset.segments),

@@ -140,12 +140,8 @@ def with_sharpness(
     # A window of so many ticks may not fit at that rate, and does not matter.
     usual = build_dataset(recordings, replace(settings, rate_hz=None, window=LEAST_WINDOW))
     usual_hz = _rate_for(memory_of(usual.observations, usual.period_s), usual.rate_hz)
-    return replace(settings, sharpness=_as_sharp_a_second(usual_hz, settings.rate_hz))
-
-
-def _as_sharp_a_second(usual_hz: float, rate_hz: float) -> float:
-    """Return the sharpness at a rate that counts in a second as much as the usual one."""
-    return min(RouteTuning.sharpness * usual_hz / rate_hz, 1.0)
+    sharpness = min(RouteTuning.sharpness * usual_hz / settings.rate_hz, 1.0)
+    return replace(settings, sharpness=sharpness)
 
 
 def _rate_for(memory_s: float, rate_hz: float) -> float:
@@ -164,12 +160,10 @@ def _by_laps(recordings: Sequence[Recording], settings: TrainingSettings) -> Tra
         raise InputError(msg)
     lap_s = float(np.median(laps_s))
     native_hz = 1e9 / max(*(median_interval_ns(each.imu.stamps) for each in recordings), 1)
-    # A position each second is wanted at least, and 20 are enough anywhere; a sensor that is
-    # slower gives the rate.
+    # A position each second is wanted, and 20 are enough; a sensor that is slower gives the rate.
     rate_hz = settings.rate_hz or min(float(np.clip(LAP_SAMPLES / lap_s, 1.0, 20.0)), native_hz)
     driven_s = sum(map(_lasts_s, recordings))
-    # Eight windows in all drives, so that of two laps places are left that are met twice with
-    # whole windows: learned live the slot car is then known after three laps instead of four.
+    # Eight windows in all drives: of two laps, places are left that are met twice with whole ones.
     window_s = min(0.5 * lap_s, driven_s / 8.0)
     # On laps so short that 20 Hz give fewer than ten ticks, bends would not be seen whole.
     return replace(
@@ -197,7 +191,8 @@ def _by_memory(recordings: Sequence[Recording], settings: RouteSettings) -> Rout
         given = settings.window, settings.sharpness, settings.persistence
         open_ = settings.max_step_load > 0.0 and all(each is None for each in given)
         if forgets and open_ and rate_hz < usual.rate_hz:
-            sharpness = _as_sharp_a_second(usual.rate_hz, rate_hz)
+            # As sharp a second as at the usual rate.
+            sharpness = min(RouteTuning.sharpness * usual.rate_hz / rate_hz, 1.0)
             settings = replace(settings, sharpness=sharpness)
     if settings.window is not None:
         return replace(settings, rate_hz=rate_hz)
@@ -230,26 +225,24 @@ def _by_trial(
     one is taken if it errs a quarter less on their median: long ones show other routes and wrong
     beliefs more surely. Then fewer ticks are taken if that is not clearly worse.
     """
-    shorter = 4.0 / 3.0
     usual = build_dataset(recordings, settings)
     usual_s = usual.window / usual.rate_hz
     best: list[float] = []
     before: list[float] = []
     window_s, rate_hz = usual_s, usual.rate_hz
     windows_s = [*(each_s for each_s in reversed(WINDOWS_S) if each_s > usual_s), usual_s]
-    rates_hz = [slower_rate(MANY / each_s, usual.rate_hz) for each_s in windows_s]
 
     def scaled(window_s: float, rate_hz: float) -> SpectralSettings:
         return replace(settings, rate_hz=rate_hz, window=round(window_s * rate_hz))
 
-    for number, (each_s, each_hz) in enumerate(zip(windows_s, rates_hz, strict=True)):
-        share = TRIALS_SHARE * number / len(windows_s)
-        progress(f'trying windows of {each_s:g} s', share)
+    for number, each_s in enumerate(windows_s):
+        progress(f'trying windows of {each_s:g} s', TRIALS_SHARE * number / len(windows_s))
+        each_hz = slower_rate(MANY / each_s, usual.rate_hz)
         shares = errors_in_turn(recordings, scaled(each_s, each_hz))
         if before and not (shares and np.median(shares) < np.median(before)):
             break
         before = shares
-        if not best or shorter * np.median(shares) <= np.median(best):
+        if not best or 4.0 / 3.0 * np.median(shares) <= np.median(best):
             best, window_s, rate_hz = shares, each_s, each_hz
     slower_hz = slower_rate(FEW / window_s, rate_hz)
     if 1.0 <= slower_hz < rate_hz:
