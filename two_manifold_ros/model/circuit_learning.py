@@ -63,7 +63,23 @@ def find_circuit(places: Places, tracks: Sequence[Floats], period_s: float) -> C
             np.add.at(sums, places.visited[own], at)
             np.add.at(counts, places.visited[own], 1.0)
     points = (sums / np.maximum(counts, 1.0)[:, None])[loop]
-    return _closed(points, _usual_ticks(places, loop) * period_s, places.radius_m)
+    # The median time from each place to the next.
+    index = np.full(len(places), -1)
+    index[loop] = np.arange(len(loop))
+    own = np.flatnonzero(index[places.visited] >= 0)
+    at = index[places.visited[own]]
+    steps = np.diff(at) % len(loop)
+    near = (steps > 0) & (steps <= MOST_PASSED_OVER) & (np.diff(places.runs[own]) == 0)
+    took = np.diff(places.times[own])[near] / steps[near]
+    begins, steps = at[:-1][near], steps[near]
+    # A step over several places is one of each of them.
+    where = np.concatenate([(begins + k)[steps > k] % len(loop) for k in range(MOST_PASSED_OVER)])
+    ticks = np.concatenate([took[steps > k] for k in range(MOST_PASSED_OVER)])
+    order = np.argsort(where, kind='stable')
+    parts = np.split(ticks[order], np.searchsorted(where[order], np.arange(1, len(loop))))
+    usual = float(np.median(took))
+    medians = [max(float(np.median(each)), 0.0) if len(each) else usual for each in parts]
+    return _closed(points, np.array(medians) * period_s, places.radius_m)
 
 
 def _usual_lap(places: Places) -> Ints:
@@ -91,25 +107,6 @@ def _usual_lap(places: Places) -> Ints:
     laps = np.flatnonzero(like_one & (places.visited[first] == gate))
     chosen = laps[np.argsort(took[laps], kind='stable')[len(laps) // 2]]
     return places.visited[first[chosen] : last[chosen]]
-
-
-def _usual_ticks(places: Places, loop: Ints) -> Floats:
-    """Return the median time from each place of a loop (n,) to the next, ticks."""
-    index = np.full(len(places), -1)
-    index[loop] = np.arange(len(loop))
-    own = np.flatnonzero(index[places.visited] >= 0)
-    at = index[places.visited[own]]
-    steps = np.diff(at) % len(loop)
-    near = (steps > 0) & (steps <= MOST_PASSED_OVER) & (np.diff(places.runs[own]) == 0)
-    took = np.diff(places.times[own])[near] / steps[near]
-    begins, steps = at[:-1][near], steps[near]
-    # A step over several places is one of each of them.
-    where = np.concatenate([(begins + k)[steps > k] % len(loop) for k in range(MOST_PASSED_OVER)])
-    ticks = np.concatenate([took[steps > k] for k in range(MOST_PASSED_OVER)])
-    order = np.argsort(where, kind='stable')
-    parts = np.split(ticks[order], np.searchsorted(where[order], np.arange(1, len(loop))))
-    usual = float(np.median(took))
-    return np.array([max(float(np.median(each)), 0.0) if len(each) else usual for each in parts])
 
 
 def _closed(points: Floats, seconds: Floats, radius_m: float) -> Circuit:

@@ -418,8 +418,6 @@ class RouteModel(TrainedModel):
             'most_still': ('', 0, BOUNDS.count), 'least_evidence': ('', 0.0, 1.0),
         }  # fmt: skip
         check_fields(self, rules, {'d': self.live})
-        if not (self.lowest <= self.highest).all():
-            refuse('its windows have means whose least is above the largest')
         _check_route(self.route, self.live, len(self.horizons) + 1)
         sizes = {'p': self.route.places, 'd': self.live, 'h': len(self.horizons)}
         if self.circuit is not None:
@@ -441,8 +439,6 @@ def _check_network(network: Network, sizes: dict[str, int]) -> None:
     steps = np.diff(network.turns)
     if not (steps >= BOUNDS.least).all() or not (np.diff(network.speeds) > 0.0).all():
         refuse('the turns or speeds of its network do not ascend')
-    if not np.allclose(steps, steps[0], rtol=1e-6, atol=0.0):
-        refuse('the turns of its network are no even steps')
 
 
 def _check_lines(lines: NetworkLines, sizes: dict[str, int]) -> None:
@@ -569,8 +565,6 @@ def _check_route(route: Route, channels: int, columns: int) -> None:
     for group, rules in _ROUTE.items():
         check_fields(getattr(route, group), rules, sizes, f'route.{group}.')
     _check_likelihood(route.likelihood, channels, places, 'route.likelihood.')
-    if not (route.readout.states[:, 0] == 1.0).all():
-        refuse('the states of its route do not start with the constant')
     check_covariances('route.readout.covariances', route.readout.covariances)
     # Places lead to no more than every drive.
     onward = route.geometry
