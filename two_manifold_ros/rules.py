@@ -83,8 +83,7 @@ Rules: TypeAlias = 'dict[str, tuple[Any, ...]]'
 Of fields, whose names stand in one text: their axes, the least number and the largest one.
 
 An axis is a digit, or a letter for a length that is the same wherever the letter is; the length of
-a capital is not zero, and with a ``+`` it is one more. A limit may be such a letter as well: the
-numbers are indices below it.
+a capital is not zero, and with a ``+`` it is one more. A limit that is a letter is an index's.
 """
 
 

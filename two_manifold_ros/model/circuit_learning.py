@@ -86,9 +86,8 @@ def _usual_lap(places: Places) -> Ints:
     """
     Return the places (n,) of a usual lap, which ends where it began; none if drives repeat none.
 
-    A lap takes as long as the way back to a place that a vehicle is on at most times, so that
-    spins and pit lanes count by what they last. It is the median lap of the place with most such
-    laps.
+    A lap takes as long as the way back to a place that a vehicle is on at most times: spins and
+    pit lanes count by what they last. It is the median lap of the place with most such laps.
     """
     order = np.lexsort((np.arange(len(places.visited)), places.runs, places.visited))
     place, run = places.visited[order], places.runs[order]
@@ -113,8 +112,7 @@ def _closed(points: Floats, seconds: Floats, radius_m: float) -> Circuit:
     """
     Return the circuit along (n, 2) points, each so many seconds (n,) before the next.
 
-    The line is smoothed over half the way that lanes lie apart, or until it nowhere turns by more
-    than two directions of one way may differ.
+    It is smoothed over half the way that lanes lie apart, or until it nowhere turns by too much.
     """
     count = len(points)
     spacing = float(np.median(np.linalg.norm(np.diff(points, axis=0), axis=1)))

@@ -99,11 +99,23 @@ class PathAhead:
         weights = self._weights * (positions - self._centre).ravel()
         place = int(np.argmin(self._squares - 2.0 * (self._ahead @ weights)))
         walked, spots = self._walk(place, name)
-        metres = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(spots, axis=0).T))])
+        steps = np.diff(spots, axis=0)
+        metres = np.concatenate([[0.0], np.cumsum(np.hypot(*steps.T))])
         met = np.zeros(len(ticks))
         for index, goal in enumerate(positions[1:], 1):
-            usual = met[index - 1] + ticks[index] - ticks[index - 1]
-            met[index] = _nearest(goal, walked, spots, metres, met[index - 1], usual)
+            begin, usual = met[index - 1], met[index - 1] + ticks[index] - ticks[index - 1]
+            # When the walk is nearest to the goal, rather as late as is usual.
+            squares = np.maximum(np.square(steps).sum(axis=1), 1e-18)
+            share = (((goal - spots[:-1]) * steps).sum(axis=1) / squares).clip(0.0, 1.0)
+            when = walked[:-1] + share * np.diff(walked)
+            apart = np.square(spots[:-1] + share[:, None] * steps - goal).sum(axis=1)
+            late = metres[:-1] + share * np.diff(metres) - np.interp(usual, walked, metres)
+            apart += np.square(STRAY * late)
+            apart[(when < begin) | (when > FARTHEST * usual)] = np.inf
+            # A dead end may leave none.
+            best = int(np.argmin(apart)) if len(apart) else -1
+            is_met = best >= 0 and np.isfinite(apart[best])
+            met[index] = float(when[best]) if is_met else begin
         left = positions - _between(met, walked, spots)
         inner = walked[(walked > 0.0) & (walked < met[-1])]
         corners = np.unique(np.concatenate([ticks, np.interp(inner, met, ticks)]))
@@ -173,23 +185,6 @@ class PathAhead:
         best = np.lexsort((self._to == self._from + 1, self._shares, liking, self._from))
         # The last one of a place counts.
         return dict(zip(self._from[best].tolist(), self._to[best].tolist(), strict=True))
-
-
-def _nearest(
-    goal: Floats, walked: Floats, spots: Floats, metres: Floats, begin: float, usual: float
-) -> float:
-    """Return when a walk is nearest to a goal: after ``begin``, rather as late as is ``usual``."""
-    steps = np.diff(spots, axis=0)
-    squares = np.maximum(np.square(steps).sum(axis=1), 1e-18)
-    share = (((goal - spots[:-1]) * steps).sum(axis=1) / squares).clip(0.0, 1.0)
-    ticks = walked[:-1] + share * np.diff(walked)
-    apart = np.square(spots[:-1] + share[:, None] * steps - goal).sum(axis=1)
-    late = metres[:-1] + share * np.diff(metres) - np.interp(usual, walked, metres)
-    apart += np.square(STRAY * late)
-    apart[(ticks < begin) | (ticks > FARTHEST * usual)] = np.inf
-    # A dead end may leave none.
-    best = int(np.argmin(apart)) if len(apart) else -1
-    return float(ticks[best]) if best >= 0 and np.isfinite(apart[best]) else begin
 
 
 def _between(at: Floats, ticks: Floats, positions: Floats) -> Floats:

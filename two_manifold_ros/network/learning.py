@@ -52,8 +52,8 @@ class Courses:
     """
     Headings (V,) of the visits, rad, whether they are ``known``, and how they show.
 
-    ``turning`` (d,) and ``offset`` give how far a vehicle turns to the left in a tick, linear in
-    the observation; ``sums`` (V, d) are those of the observations since the start of the segment.
+    A vehicle turns to the left in a tick by ``turning`` (d,) times the observation plus
+    ``offset``; ``sums`` (V, d) are those of the observations since the start of the segment.
     """
 
     headings: Floats
