@@ -15,8 +15,6 @@ from two_manifold_ros.errors import refuse
 from two_manifold_ros.names import NO_ROUTE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.typing import Floats, Ints
 
 
@@ -85,8 +83,7 @@ Rules: TypeAlias = 'dict[str, tuple[Any, ...]]'
 Of fields, whose names stand in one text: their axes, the least number and the largest one.
 
 An axis is a digit, or a letter for a length that is the same wherever the letter is; the length of
-a capital is not zero, and with a ``+`` it is one more. A limit may be such a letter as well: the
-numbers are indices below it.
+a capital is not zero, and with a ``+`` it is one more. A limit that is a letter is an index's.
 """
 
 
@@ -98,25 +95,19 @@ def check_fields(
     for names, (axes, *limits) in rules.items():
         bounds = [sizes[each] - 1 if isinstance(each, str) else each for each in limits]
         for name in names.split():
-            value = getattr(part, name)
-            _check_shape(f'{where}{name}', np.shape(value), re.findall(r'\w\+?', axes), sizes)
+            value, wanted = getattr(part, name), []
+            shape = np.shape(value)
+            for number, axis in enumerate(re.findall(r'\w\+?', axes)):
+                letter, more = axis[0].lower(), len(axis) - 1
+                if not letter.isdigit() and number < len(shape):
+                    sizes.setdefault(letter, max(shape[number] - more, int(axis[0].isupper())))
+                size = int(letter) if letter.isdigit() else sizes.get(letter, letter)
+                wanted.append(size if isinstance(size, str) else size + more)
+            if list(shape) != wanted:
+                words = ', '.join(map(str, wanted)) + ',' * (len(wanted) == 1)
+                refuse(f'{where}{name} has the shape {shape} instead of ({words})')
             if bounds:
                 check_range(f'{where}{name}', value, *bounds)
-
-
-def _check_shape(
-    name: str, shape: tuple[int, ...], axes: Sequence[str], sizes: dict[str, int]
-) -> None:
-    wanted: list[int | str] = []
-    for number, axis in enumerate(axes):
-        letter, more = axis[0].lower(), len(axis) - 1
-        if not letter.isdigit() and number < len(shape):
-            sizes.setdefault(letter, max(shape[number] - more, int(axis[0].isupper())))
-        size = int(letter) if letter.isdigit() else sizes.get(letter, letter)
-        wanted.append(size if isinstance(size, str) else size + more)
-    if list(shape) != wanted:
-        words = ', '.join(map(str, wanted)) + ',' * (len(wanted) == 1)
-        refuse(f'{name} has the shape {shape} instead of ({words})')
 
 
 def check_covariances(name: str, matrices: Floats) -> None:

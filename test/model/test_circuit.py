@@ -273,7 +273,7 @@ def test_without_held_out_drives_the_start_line_is_where_driving_is_fastest():
     assert timed.seconds[1] == pytest.approx(np.diff(circuit.seconds).min())
     assert not timed.deviations.any()
     # A deviation is worth the time that it takes there, times the sureness.
-    ahead, behind = circuit.seconds_along(31.0), circuit.seconds_along(29.0)
+    behind, ahead = circuit.seconds_along(np.array([29.0, 31.0]))
     wide = deviation_at(30.0, 1.0, replace(circuit, sureness=2.0).known)
     assert wide == pytest.approx(ahead - behind)
 

@@ -16,7 +16,6 @@ from two_manifold_ros.network.learning import (
     courses_along,
     courses_of,
     driving_speeds,
-    filled,
     lay_out_network,
     learn_network,
     NetworkPasses,
@@ -289,11 +288,6 @@ def test_places_have_the_mean_heading_of_their_visits_and_too_short_a_drive_none
     tracks, seen = [each.track for each in drives], [each.seen for each in drives]
     places = passes_of(seen, tracks).places
     assert courses_along(places, tracks, seen) is None
-
-
-def test_unknown_positions_are_on_straight_lines():
-    track = np.array([[0.0, 0.0], [np.nan, np.nan], [2.0, 4.0], [np.nan, 1.0]])
-    assert filled(track).tolist() == [[0.0, 0.0], [1.0, 2.0], [2.0, 4.0], [2.0, 4.0]]
 
 
 ALONG = 8

@@ -16,6 +16,7 @@ from circuit import (
 from naive_route import log_density
 import numpy as np
 import pytest
+from scipy.spatial import KDTree
 from small_route import numbers_of
 
 from two_manifold_ros.route.learning import (
@@ -40,12 +41,10 @@ from two_manifold_ros.route.visits import (
 
 def shares_at(passes: Passes) -> np.ndarray:
     """Return the share of the way round of each place."""
-    positions = passes.places.positions
     fine = np.linspace(0.0, 1.0, 20 * LAP_TICKS, endpoint=False)
-    line = Circuit().at(fine)
-    apart = np.linalg.norm(positions[:, None] - line[None], axis=2)
-    assert apart.min(axis=1).max() < 0.5
-    return fine[apart.argmin(axis=1)]
+    apart, nearest = KDTree(Circuit().at(fine)).query(passes.places.positions)
+    assert apart.max() < 0.5
+    return fine[nearest]
 
 
 def observed(route: Route, rows: np.ndarray) -> np.ndarray:
@@ -188,11 +187,10 @@ def test_how_far_the_forward_axis_is_trusted(passes):
     assert largest == pytest.approx(np.quantile(np.abs(felt), tuning.usual_share))
 
 
-def test_of_few_visits_the_noise_is_larger():
+def test_of_few_visits_the_noise_is_larger(route):
     """A mean of n visits is itself off by the n-th part of their variance."""
     once = learned(laid(Circuit().laps(1))).likelihood.noise
-    often = learned(laid(Circuit().laps(12))).likelihood.noise
-    assert np.median(once) > 1.5 * np.median(often)
+    assert np.median(once) > 1.5 * np.median(route.likelihood.noise)
 
 
 def test_positions_ahead_and_the_velocity(passes, route):
@@ -374,32 +372,16 @@ def test_each_thing_happens_once_in_its_time(period_s, memory_s):
     table, mean = table_of(period_s, memory_s), Durations()
     for before, after, memories, share in (
         ('on', 'off', mean.leave, 0.5),
-        ('on', 'elsewhere', mean.leave, 0.5),
         ('on', 'anywhere on new', mean.enter, 1.0),
-        ('off', 'on', mean.enter, 1.0),
         ('off new', 'on new', mean.enter, 1.0),
-        ('elsewhere', 'anywhere on new', mean.leave, 1.0),
         ('elsewhere', 'anywhere off', mean.elsewhere_lasts, 0.25),
-        ('elsewhere', 'anywhere off new', mean.elsewhere_lasts, 0.25),
-        ('off', 'anywhere off', mean.piece, 0.5),
         ('off', 'anywhere off new', mean.piece, 0.5),
-        ('off new', 'anywhere off', mean.piece, 0.5),
-        ('off new', 'anywhere off new', mean.piece, 0.5),
-        ('off new', 'elsewhere', mean.elsewhere_lasts, 1.0),
-        ('free motion', 'anywhere on new', mean.enter, 1.0),
         ('free motion', 'slow', mean.slow, 1.0),
-        ('free motion', 'stands', mean.pull_away, 1.0),
         ('stands', 'free motion', mean.pull_away, 1.0),
         ('slow', 'on new', mean.gather, 1.0),
-        ('slow', 'free motion', mean.own, 1.0),
-        ('slow', 'elsewhere', mean.leave, 1.0),
-        ('off', 'elsewhere', mean.elsewhere_lasts, 1.0),
         ('on new', 'on', SETTLED * max(MEMORIES), 1.0),
-        ('off new', 'off', SETTLED * max(MEMORIES), 1.0),
         ('on', 'free motion', mean.own, 1.0),
-        ('on new', 'free motion', mean.own, 1.0),
         ('free motion', 'elsewhere', mean.own_lasts, 1.0),
-        ('free motion', 'on new', mean.gather, 1.0),
     ):
         # In so many ticks all but 1 / e have gone over.
         left = (1.0 - table[before, after] / share) ** (memories * memory_s / period_s)

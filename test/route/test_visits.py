@@ -86,17 +86,6 @@ def test_the_memory_has_bounds():
     assert memory_of([silent], PERIOD_S) == memory_of([series], PERIOD_S)
 
 
-def test_features_against_a_loop():
-    rng = np.random.default_rng(0)
-    seen = rng.normal(size=(30, 2))
-    gains = -np.expm1(-PERIOD_S / np.array([0.5, 2.0]))
-    found = features_along(seen, gains)
-    means = np.array([seen[0], seen[0]])
-    for tick in range(30):
-        np.testing.assert_allclose(found[tick], [*means[0], *means[1], *seen[tick]])
-        means += gains[:, None] * (seen[tick] - means)
-
-
 def test_visits_see_what_was_seen_when_they_were_at_the_speed_ratios_driven(laps, passes):
     """Between two ticks what lies between."""
     along = features_along(laps.observations, passes.gains)

@@ -59,25 +59,22 @@ def atlas_of(routes: Mapping[str, ModelHead]) -> AtlasModel:
     is none or there twice, which model is no map of a route, and which one takes other channels.
     """
     known: dict[str, RouteModel] = {}
+    trouble = '' if routes else 'an atlas needs at least one route'
     for given, model in routes.items():
         for own, each in model.routes.items():
-            name = own or given
-            if trouble_with(name):
-                raise InputError(trouble_with(name))
+            name, route = own or given, each.route_model
+            trouble = trouble or trouble_with(name)
             if name in known:
-                msg = f'there are two routes of the name {name}: give one of them another name'
-                raise InputError(msg)
-            route = each.route_model
+                trouble = f'there are two routes of the name {name}: give one of them another name'
             if route is None:
-                msg = (
+                trouble = trouble or (
                     f'{name}: an atlas holds maps of routes, and this is a model of another '
                     'method: train it with --method route'
                 )
-                raise InputError(msg)
-            known[name] = replace(route, lines=None) if len(route.route_names) == 1 else route
-    if not known:
-        msg = 'an atlas needs at least one route'
-        raise InputError(msg)
+            else:
+                known[name] = replace(route, lines=None) if len(route.route_names) == 1 else route
+    if trouble:
+        raise InputError(trouble)
     names = tuple(sorted(known))
     members = tuple(known[name] for name in names)
     lines = Counter(line for name, each in known.items() for line in {name, *each.route_names})

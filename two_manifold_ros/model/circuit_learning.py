@@ -63,16 +63,31 @@ def find_circuit(places: Places, tracks: Sequence[Floats], period_s: float) -> C
             np.add.at(sums, places.visited[own], at)
             np.add.at(counts, places.visited[own], 1.0)
     points = (sums / np.maximum(counts, 1.0)[:, None])[loop]
-    return _closed(points, _usual_ticks(places, loop) * period_s, places.radius_m)
+    # The median time from each place to the next.
+    index = np.full(len(places), -1)
+    index[loop] = np.arange(len(loop))
+    own = np.flatnonzero(index[places.visited] >= 0)
+    at = index[places.visited[own]]
+    steps = np.diff(at) % len(loop)
+    near = (steps > 0) & (steps <= MOST_PASSED_OVER) & (np.diff(places.runs[own]) == 0)
+    took = np.diff(places.times[own])[near] / steps[near]
+    begins, steps = at[:-1][near], steps[near]
+    # A step over several places is one of each of them.
+    where = np.concatenate([(begins + k)[steps > k] % len(loop) for k in range(MOST_PASSED_OVER)])
+    ticks = np.concatenate([took[steps > k] for k in range(MOST_PASSED_OVER)])
+    order = np.argsort(where, kind='stable')
+    parts = np.split(ticks[order], np.searchsorted(where[order], np.arange(1, len(loop))))
+    usual = float(np.median(took))
+    medians = [max(float(np.median(each)), 0.0) if len(each) else usual for each in parts]
+    return _closed(points, np.array(medians) * period_s, places.radius_m)
 
 
 def _usual_lap(places: Places) -> Ints:
     """
     Return the places (n,) of a usual lap, which ends where it began; none if drives repeat none.
 
-    A lap takes as long as the way back to a place that a vehicle is on at most times, so that
-    spins and pit lanes count by what they last. It is the median lap of the place with most such
-    laps.
+    A lap takes as long as the way back to a place that a vehicle is on at most times: spins and
+    pit lanes count by what they last. It is the median lap of the place with most such laps.
     """
     order = np.lexsort((np.arange(len(places.visited)), places.runs, places.visited))
     place, run = places.visited[order], places.runs[order]
@@ -93,31 +108,11 @@ def _usual_lap(places: Places) -> Ints:
     return places.visited[first[chosen] : last[chosen]]
 
 
-def _usual_ticks(places: Places, loop: Ints) -> Floats:
-    """Return the median time from each place of a loop (n,) to the next, ticks."""
-    index = np.full(len(places), -1)
-    index[loop] = np.arange(len(loop))
-    own = np.flatnonzero(index[places.visited] >= 0)
-    at = index[places.visited[own]]
-    steps = np.diff(at) % len(loop)
-    near = (steps > 0) & (steps <= MOST_PASSED_OVER) & (np.diff(places.runs[own]) == 0)
-    took = np.diff(places.times[own])[near] / steps[near]
-    begins, steps = at[:-1][near], steps[near]
-    # A step over several places is one of each of them.
-    where = np.concatenate([(begins + k)[steps > k] % len(loop) for k in range(MOST_PASSED_OVER)])
-    ticks = np.concatenate([took[steps > k] for k in range(MOST_PASSED_OVER)])
-    order = np.argsort(where, kind='stable')
-    parts = np.split(ticks[order], np.searchsorted(where[order], np.arange(1, len(loop))))
-    usual = float(np.median(took))
-    return np.array([max(float(np.median(each)), 0.0) if len(each) else usual for each in parts])
-
-
 def _closed(points: Floats, seconds: Floats, radius_m: float) -> Circuit:
     """
     Return the circuit along (n, 2) points, each so many seconds (n,) before the next.
 
-    The line is smoothed over half the way that lanes lie apart, or until it nowhere turns by more
-    than two directions of one way may differ.
+    It is smoothed over half the way that lanes lie apart, or until it nowhere turns by too much.
     """
     count = len(points)
     spacing = float(np.median(np.linalg.norm(np.diff(points, axis=0), axis=1)))

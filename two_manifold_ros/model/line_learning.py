@@ -32,18 +32,17 @@ def learn_lines(passes: Passes, names: Sequence[str]) -> NetworkLines | None:
     if not known:
         return None
     places, visited = passes.places, passes.places.visited
-    lines = [known.index(each) if each else -1 for each in names]
     # Joined drives are of none.
-    lines += (len(passes.begins) - len(lines)) * [-1]
-    line_of = np.array(lines)[places.segments]
-    count = len(places)
+    lines = [*names, *[''] * (len(passes.begins) - len(names))]
+    line_of = np.array([known.index(each) if each else -1 for each in lines])[places.segments]
     visits = np.stack(
-        [np.bincount(visited[line_of == each], minlength=count) for each in range(len(known))],
+        [
+            np.bincount(visited[line_of == each], minlength=len(places))
+            for each in range(len(known))
+        ],
         axis=1,
     ).astype(np.float64)
     usual = np.array([np.median(each[each > 0.0]) if each.any() else 1.0 for each in visits.T])
-    # A place that one drive opened beside the road is one of all that pass before and behind.
-    visits = _along(places, visits)
     strides = np.linalg.norm(np.diff(places.positions[visited], axis=0), axis=1)
     # As where places are split before forks: a place reached may be one early or late.
     apart_m = APART * places.radius_m + 2.0 * float(np.median(strides))
@@ -60,7 +59,7 @@ def learn_lines(passes: Passes, names: Sequence[str]) -> NetworkLines | None:
     return NetworkLines(
         names=known,
         kept_s=max(float(np.mean(driven)), passes.period_s),
-        passes=np.minimum(visits / (WHOLE_SHARE * usual), 1.0),
+        passes=np.minimum(_along(places, visits) / (WHOLE_SHARE * usual), 1.0),
         forks=forks,
         ahead=ahead[forks],
         apart_m=apart_m,
@@ -81,35 +80,38 @@ def carry_lines(known: RouteModel, model: RouteModel) -> NetworkLines | None:
     far, nearest = KDTree(spots[0]).query(spots[1], distance_upper_bound=lines.apart_m)
     was_there = np.isfinite(far)
     nearest = np.where(was_there, nearest, 0)
-    row_of = np.full(len(spots[0]), -1)
-    row_of[lines.forks] = np.arange(len(lines.forks))
-    forks = np.flatnonzero(was_there & (row_of[nearest] >= 0))
-    if [each / model.rate_hz for each in model.horizons] != [
-        each / known.rate_hz for each in known.horizons
-    ]:
-        forks = forks[:0]
-    ahead = np.zeros((len(forks), len(lines.names), len(model.horizons), 2))
-    if len(forks):
-        ahead[:] = lines.ahead[row_of[nearest[forks]]]
     passes = lines.passes[nearest] * was_there[:, None]
     if not passes.any():
         return None
+    row_of = np.full(len(spots[0]), -1)
+    row_of[lines.forks] = np.arange(len(lines.forks))
+    forks = np.flatnonzero(was_there & (row_of[nearest] >= 0))
+    ahead = lines.ahead[row_of[nearest[forks]]]
+    if not np.array_equal(
+        np.array(model.horizons) / model.rate_hz, np.array(known.horizons) / known.rate_hz
+    ):
+        forks = forks[:0]
+        ahead = np.zeros((0, len(lines.names), len(model.horizons), 2))
     return replace(lines, passes=passes, forks=forks, ahead=ahead)
 
 
 def _along(places: Places, numbers: Floats) -> Floats:
-    """Return means of numbers of places (P, L) over those before and behind, on each visit."""
-    visited = places.visited
-    means = np.empty((len(visited), numbers.shape[1]))
+    """
+    Return means of numbers of places (P, L) over those before and behind, on each visit.
+
+    A place that one drive opened beside the road is one of all that pass before and behind.
+    """
+    means = np.empty((len(places.visited), numbers.shape[1]))
     edges = np.flatnonzero(np.diff(places.runs, prepend=-1, append=-1))
     for begin, end in itertools.pairwise(edges.tolist()):
-        sums = np.cumsum(np.pad(numbers[visited[begin:end]], ((1, 0), (0, 0))), axis=0)
+        own = numbers[places.visited[begin:end]]
+        sums = np.cumsum(np.pad(own, ((1, 0), (0, 0))), axis=0)
         at = np.arange(end - begin)
         low, high = np.maximum(at - PLACES_ALONG, 0), np.minimum(at + PLACES_ALONG + 1, len(at))
         means[begin:end] = (sums[high] - sums[low]) / (high - low)[:, None]
     found = np.zeros_like(numbers)
-    np.add.at(found, visited, means)
-    return found / np.maximum(np.bincount(visited, minlength=len(places)), 1)[:, None]
+    np.add.at(found, places.visited, means)
+    return found / np.maximum(np.bincount(places.visited, minlength=len(places)), 1)[:, None]
 
 
 def _mean_ahead(passes: Passes, line_of: Ints, lines: int) -> Floats:
@@ -119,19 +121,15 @@ def _mean_ahead(passes: Passes, line_of: Ints, lines: int) -> Floats:
     ``line_of`` (V,) is the line of each visit, -1 for none; without visits it is the mean of all,
     or the place itself.
     """
-    visited, targets = passes.places.visited, passes.targets[:, :-1]
-    count, horizons = len(passes.places), targets.shape[1]
-    known = np.isfinite(targets).all(axis=2)
-    sums, counts = np.zeros((count, lines, horizons, 2)), np.zeros((count, lines, horizons))
-    counted = known & (line_of >= 0)[:, None]
-    visit, horizon = np.nonzero(counted)
-    index = visited[visit], line_of[visit], horizon
+    places, targets = passes.places, passes.targets[:, :-1]
+    shape = len(places), lines, targets.shape[1]
+    sums, counts = np.zeros((*shape, 2)), np.zeros((*shape, 1))
+    visit, horizon = np.nonzero(np.isfinite(targets).all(axis=2) & (line_of >= 0)[:, None])
+    index = places.visited[visit], line_of[visit], horizon
     np.add.at(sums, index, targets[visit, horizon])
     np.add.at(counts, index, 1.0)
     whole, number = sums.sum(axis=1, keepdims=True), counts.sum(axis=1, keepdims=True)
     mean = np.where(
-        number[..., None] > 0.0,
-        whole / np.maximum(number, 1.0)[..., None],
-        passes.places.positions[:, None, None, :],
+        number > 0.0, whole / np.maximum(number, 1.0), places.positions[:, None, None, :]
     )
-    return np.where(counts[..., None] > 0.0, sums / np.maximum(counts, 1.0)[..., None], mean)
+    return np.where(counts > 0.0, sums / np.maximum(counts, 1.0), mean)

@@ -18,8 +18,6 @@ from two_manifold_ros.errors import refuse
 from two_manifold_ros.hse_hmm.readout import Readout, RidgeReadout, SharpenedReadout
 from two_manifold_ros.hse_hmm.tables import (
     ObservationOperator,
-    RawKernel,
-    RidgeKernel,
     spectral_radius,
     Tables,
     transition,
@@ -70,9 +68,9 @@ class ModelHead(ABC):
     It ticks ``rate_hz`` times a second; a step above ``max_gap_ns`` is a gap, a ``window`` has so
     many ticks, and ``horizons`` are ticks ahead, 0 first. Positions are in ``frame_id``, about an
     ``origin`` if they were geodetic. ``channels`` name, scale and bound the values of a sample.
-    ``track`` (T, 2) holds positions of the training in order, metres, also those that the read-out
-    ``mkdr`` estimated, with NaN rows between segments; a route keeps some laps of them. The
-    ``summary`` says how the model was trained and what it reached, in JSON values.
+    ``track`` (T, 2) holds positions of the training in order, metres, with NaN rows between
+    segments; a route keeps some laps. The ``summary`` says how the model was trained and what it
+    reached, in JSON values.
     """
 
     rate_hz: float
@@ -212,8 +210,7 @@ class WindowModel(TrainedModel):
     """
     A model whose filter compares the newest window with those of the training.
 
-    ``novelty`` is what is typical for unseen windows of the route; ``rest`` says when the clock of
-    the filter stands, because the vehicle does.
+    ``novelty`` is what is typical for unseen windows; ``rest`` says when the clock stands.
     """
 
     novelty: NoveltyAnchors
@@ -227,16 +224,8 @@ class WindowModel(TrainedModel):
     def validate(self) -> None:
         """Check also what the newest window is compared with."""
         super().validate()
-        # The formula of a contrast gives none below -10.
-        rules: Rules = {
-            'squared': ('', *POSITIVE), 'still': ('', 0, BOUNDS.count),
-            'own other': ('', -100.0, 0.0),
-        }  # fmt: skip
-        check_fields(self.novelty, rules, where='novelty.')
+        _check_parts(self, 'novelty rest', {})
         if self.rest is not None:
-            # In standard deviations of the training: within more, anything is rest.
-            rules = {'ticks': ('', 2, BOUNDS.count), 'limit': ('', BOUNDS.least, 1e3)}
-            check_fields(self.rest, rules, where='rest.')
             check_size('rest.ticks', self.rest.ticks, self.live)
 
 
@@ -269,9 +258,7 @@ class Model(WindowModel):
         if not states <= min(count, BOUNDS.states):
             refuse(f'it has {states} states of {count} windows: more than those, or too many')
         sizes = {'n': len(self.starts), 'd': self.live, 'c': len(self.horizons) + 1, 'k': states}
-        check_fields(tables, {'weights states': ('nk',)}, sizes, 'tables.')
-        check_fields(self.operator, _OPERATORS[type(self.operator)], sizes, 'operator.')
-        _check_readout(self.readout, sizes)
+        _check_parts(self, 'tables operator readout', sizes)
         check_fields(self.warm_start, {'offset': ('s',)}, {'s': states - 1}, 'warm_start.')
         try:
             check_extension(self.warm_start, len(self.starts))
@@ -283,28 +270,6 @@ class Model(WindowModel):
             refuse('its tables do not keep the sum of the weights')
         if self.guarded and not spectral_radius(matrix) <= 1.0 + 1e-6:
             refuse('its transition grows without bound')
-
-
-_OPERATORS: dict[type, Rules] = {
-    RawKernel: {'bandwidth': ('', *POSITIVE), 'observations': ('nd',)},
-    RidgeKernel: {
-        'bandwidth': ('', *POSITIVE), 'landmarks': ('ld',), 'features': ('nf',),
-        'responses': ('lf',),
-    },
-}  # fmt: skip
-_READOUTS: dict[type, Rules] = {
-    SharpenedReadout: {'targets': ('nc2',), 'added': ('c', 0.0), 'factors': ('c', *POSITIVE)},
-    RidgeReadout: {'coefficients': ('c2k',), 'covariances': ('c22',)},
-}
-
-
-def _check_readout(readout: Readout, sizes: dict[str, int]) -> None:
-    """Check a read-out of (n) ticks, (k) states and (c) targets."""
-    check_fields(readout, _READOUTS[type(readout)], sizes, 'readout.')
-    if isinstance(readout, RidgeReadout):
-        check_covariances('readout.covariances', readout.covariances)
-    elif np.isnan(readout.targets[:, :-1]).any(axis=2).all(axis=0).any():
-        refuse('readout.targets are nowhere known at one of its horizons')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -339,12 +304,7 @@ class TpsrModel(WindowModel):
             'phases': ('p',), 'frequencies': ('dp',), 'weights': ('nk',), 'features': ('np',),
         }  # fmt: skip
         check_fields(self, rules, sizes)
-        rules = {
-            'start normaliser': ('k',), 'operators': ('pkk',), 'inverse': ('pp',),
-            'transition': ('kk',), 'bound': ('', *POSITIVE),
-        }  # fmt: skip
-        check_fields(self.tpsr, rules, sizes, 'tpsr.')
-        _check_readout(self.readout, sizes)
+        _check_parts(self, 'tpsr readout', sizes)
         if not np.isclose(self.tpsr.normaliser @ self.tpsr.start, 1.0, rtol=0.0, atol=1e-6):
             refuse('its start is not normalised')
         if not np.abs(np.linalg.eigvals(self.tpsr.transition)).max() <= 1.0 + 1e-6:
@@ -418,44 +378,36 @@ class RouteModel(TrainedModel):
             'most_still': ('', 0, BOUNDS.count), 'least_evidence': ('', 0.0, 1.0),
         }  # fmt: skip
         check_fields(self, rules, {'d': self.live})
-        if not (self.lowest <= self.highest).all():
-            refuse('its windows have means whose least is above the largest')
         _check_route(self.route, self.live, len(self.horizons) + 1)
+        circuit, lines, network = self.circuit, self.lines, self.network
         sizes = {'p': self.route.places, 'd': self.live, 'h': len(self.horizons)}
-        if self.circuit is not None:
-            check_size('circuit.points', self.circuit.points.size)
-            check_fields(self.circuit, _CIRCUIT, where='circuit.')
-            if self.circuit.seconds[0] != 0.0 or (np.diff(self.circuit.seconds) < 0.0).any():
+        if circuit is not None:
+            check_size('circuit.points', circuit.points.size)
+        if network is not None:
+            check_size('network.shakes', network.turns.size, network.speeds.size, self.live)
+        if lines is not None:
+            if not lines.names or list(lines.names) != sorted(set(lines.names)):
+                refuse('the names of its lines are not in order, or there are none')
+            if trouble := next(filter(None, map(trouble_with, lines.names)), ''):
+                refuse(trouble)
+            sizes['l'] = len(lines.names)
+            check_size('lines.ahead', sizes['p'], sizes['l'], 2 * sizes['h'])
+        _check_parts(self, 'circuit lines network', sizes)
+        self._check_order()
+
+    def _check_order(self) -> None:
+        """Check what ascends in a circuit, lines and a network."""
+        circuit, lines, network = self.circuit, self.lines, self.network
+        if circuit is not None:
+            if circuit.seconds[0] != 0.0 or (np.diff(circuit.seconds) < 0.0).any():
                 refuse('the times along its circuit do not increase from 0')
-            check_range('the time of a lap', self.circuit.lap_s, BOUNDS.least)
-        if self.lines is not None:
-            _check_lines(self.lines, sizes)
-        if self.network is not None:
-            _check_network(self.network, sizes)
-
-
-def _check_network(network: Network, sizes: dict[str, int]) -> None:
-    """Check shapes and ranges, and that tables ascend."""
-    check_size('network.shakes', network.turns.size, network.speeds.size, sizes['d'])
-    check_fields(network, _NETWORK, sizes, 'network.')
-    steps = np.diff(network.turns)
-    if not (steps >= BOUNDS.least).all() or not (np.diff(network.speeds) > 0.0).all():
-        refuse('the turns or speeds of its network do not ascend')
-    if not np.allclose(steps, steps[0], rtol=1e-6, atol=0.0):
-        refuse('the turns of its network are no even steps')
-
-
-def _check_lines(lines: NetworkLines, sizes: dict[str, int]) -> None:
-    """Check shapes, shares, and places in order."""
-    if not lines.names or list(lines.names) != sorted(set(lines.names)):
-        refuse('the names of its lines are not in order, or there are none')
-    for trouble in filter(None, map(trouble_with, lines.names)):
-        refuse(trouble)
-    sizes = sizes | {'l': len(lines.names)}
-    check_size('lines.ahead', sizes['p'], sizes['l'], 2 * sizes['h'])
-    check_fields(lines, _LINES, sizes, 'lines.')
-    if (np.diff(lines.forks) <= 0).any():
-        refuse('lines.forks are not in order')
+            check_range('the time of a lap', circuit.lap_s, BOUNDS.least)
+        if lines is not None and (np.diff(lines.forks) <= 0).any():
+            refuse('lines.forks are not in order')
+        if network is not None:
+            ascend = (np.diff(network.turns) >= BOUNDS.least).all()
+            if not ascend or not (np.diff(network.speeds) > 0.0).all():
+                refuse('the turns or speeds of its network do not ascend')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -482,56 +434,91 @@ class SensedRouteModel(RouteModel):
 LEVEL = (-1e6, 1e6)
 """Differences of a few thousand in the logarithm of a density decide everything."""
 
-_CIRCUIT: Rules = {
-    'points headings': ('N2',), 'seconds spreads': ('n+', 0.0), 'deviations': ('n', 0.0),
-    'repeated': ('', *SHARE), 'length_m reach_m sureness': ('', *POSITIVE),
-}  # fmt: skip
-_LINES: Rules = {
-    'passes': ('pl', *SHARE), 'forks': ('f', 0, 'p'), 'ahead': ('flh2',),
-    'kept_s apart_m': ('', *POSITIVE),
-}  # fmt: skip
-_NETWORK: Rules = {
-    'courses': ('p', -FAST, FAST), 'usual_mps': ('p', 0.0, FAST), 'turning': ('d', -FAST, FAST),
-    'turning_offset': ('', -FAST, FAST), 'turns': ('T+', -FAST, FAST),
-    'chances': ('t+', *POSITIVE), 'speeds': ('S', 0.0, FAST), 'shakes': ('sd', -FAST, FAST),
-    'scales': ('sd', *POSITIVE), 'turning_spread largest_misfit': ('', *POSITIVE),
-}  # fmt: skip
-_LIKELIHOOD: Rules = {
-    'gains': ('M', BOUNDS.least, 1.0), 'whitening': ('ff',), 'means slopes': ('pf',),
-    'new_whitening': ('dd',), 'new_means new_slopes': ('pd',), 'new_level': ('', *LEVEL),
-    'noise': ('p', *POSITIVE), 'sharpness persistence tail': ('', *POSITIVE),
-    'shifts': ('d', 0.0, FAST), 'exponents': ('d', 0.0, 2.0),
-}  # fmt: skip
-_DENSITIES = {
-    'rest other slow': ('d', 'h'), 'rest_alone': ('d', '0'), 'rest_means other_means': ('h', '0'),
-}  # fmt: skip
-_ROUTE: dict[str, Rules] = {
-    # Sums of shares exceed one by rounding.
-    'geometry': {
-        'begins': ('p+',), 'targets_of': ('L', 0, 'p'), 'steps_of': ('l', 0, 's'),
-        'shares_of': ('l', 0.0, 1.0 + 1e-9),
+_RULES: dict[str, Rules] = {
+    # The formula of a contrast gives none below -10.
+    'NoveltyAnchors': {
+        'squared': ('', *POSITIVE), 'still': ('', 0, BOUNDS.count), 'own other': ('', -100.0, 0.0),
     },
-    'motion': {
-        'moves_a_row ratio_spread ratio_noise': ('', *POSITIVE),
+    # In standard deviations of the training: within more, anything is rest.
+    'RestRule': {'ticks': ('', 2, BOUNDS.count), 'limit': ('', BOUNDS.least, 1e3)},
+    'Tables': {'weights states': ('nk',)},
+    'RawKernel': {'bandwidth': ('', *POSITIVE), 'observations': ('nd',)},
+    'RidgeKernel': {
+        'bandwidth': ('', *POSITIVE), 'landmarks': ('ld',), 'features': ('nf',),
+        'responses': ('lf',),
+    },
+    'SharpenedReadout': {'targets': ('nc2',), 'added': ('c', 0.0), 'factors': ('c', *POSITIVE)},
+    'RidgeReadout': {'coefficients': ('c2k',), 'covariances': ('c22',)},
+    'Tpsr': {
+        'start normaliser': ('k',), 'operators': ('pkk',), 'inverse': ('pp',),
+        'transition': ('kk',), 'bound': ('', *POSITIVE),
+    },
+    'Circuit': {
+        'points headings': ('N2',), 'seconds spreads': ('n+', 0.0), 'deviations': ('n', 0.0),
+        'repeated': ('', *SHARE), 'length_m reach_m sureness': ('', *POSITIVE),
+    },
+    'NetworkLines': {
+        'passes': ('pl', *SHARE), 'forks': ('f', 0, 'p'), 'ahead': ('flh2',),
+        'kept_s apart_m': ('', *POSITIVE),
+    },
+    'Network': {
+        'courses': ('p', -FAST, FAST), 'usual_mps': ('p', 0.0, FAST),
+        'turning': ('d', -FAST, FAST), 'turning_offset': ('', -FAST, FAST),
+        'turns': ('T+', -FAST, FAST), 'chances': ('t+', *POSITIVE), 'speeds': ('S', 0.0, FAST),
+        'shakes': ('sd', -FAST, FAST), 'scales': ('sd', *POSITIVE),
+        'turning_spread largest_misfit': ('', *POSITIVE),
+    },
+    'RouteMotion': {
+        'moves': ('R+S',), 'moves_a_row ratio_spread ratio_noise': ('', *POSITIVE),
         'ratio_kept trust': ('', *SHARE), 'usual_change': ('', 0.0, FAST),
         'forward_offset': ('', -FAST, FAST), 'rates': ('p', BOUNDS.least, FAST),
         'tick_lengths pulls': ('p', -FAST, FAST), 'forward': ('d', -FAST, FAST),
         'fastest': ('p', 1.0, FAST),
     },
-    'switching': {
+    # Sums of shares exceed one by rounding.
+    'RouteGeometry': {
+        'begins': ('p+',), 'targets_of': ('L', 0, 'p'), 'steps_of': ('l', 0, 's'),
+        'shares_of': ('l', 0.0, 1.0 + 1e-9),
+    },
+    'RouteSwitching': {
         'exchanges': ('yy',), 'jumps': ('yj',), 'beginnings stops': ('2p',),
         'halts rolls finds': ('', *SHARE), 'mistakable': ('', 0.0, FAST),
     },
-    'readout': {
+    'RouteReadout': {
         'targets drifts': ('pt2',), 'covariances': ('pt22',), 'factors': ('t', *POSITIVE),
         'states': ('pk',),
     },
+    'RouteLikelihood': {
+        'gains': ('M', BOUNDS.least, 1.0), 'whitening': ('ff',), 'means slopes': ('pf',),
+        'new_whitening': ('dd',), 'new_means new_slopes': ('pd',), 'new_level': ('', *LEVEL),
+        'noise': ('p', *POSITIVE), 'sharpness persistence tail': ('', *POSITIVE),
+        'shifts': ('d', 0.0, FAST), 'exponents': ('d', 0.0, 2.0),
+    },
 }  # fmt: skip
 """
-One letter for each axis: (d) channels, (m) memories, (h) hidden channels, the slow means, (f)
-features, (p) places, (l) ways, (r, s) rows and steps of a move, (y, j) hypotheses and jumps, (t)
-targets, (k) states. Of each density, its axis and that of what it is given.
+Of each part of a model, one letter for each axis: (d) channels, (n) windows, (k) states, (c, t)
+targets, (m) memories, (h) hidden channels, the slow means, or horizons, (f) features or forks, (p)
+places, (l) ways or lines, (r, s) rows and steps of a move, (y, j) hypotheses and jumps.
 """
+
+_DENSITIES = {
+    'rest other slow': ('d', 'h'), 'rest_alone': ('d', '0'), 'rest_means other_means': ('h', '0'),
+}  # fmt: skip
+"""Of each density, its axis and that of what it is given."""
+
+
+def _check_parts(owner: object, names: str, sizes: dict[str, int], where: str = '') -> None:
+    """Check the fields of parts of a model that are there, by the rules of their class."""
+    for name in names.split():
+        part = getattr(owner, name)
+        if part is not None:
+            check_fields(part, _RULES[type(part).__name__], sizes, f'{where}{name}.')
+        if isinstance(part, RidgeReadout):
+            check_covariances(f'{where}{name}.covariances', part.covariances)
+        if isinstance(part, SharpenedReadout):
+            unknown = np.isnan(part.targets[:, :-1]).any(axis=2)
+            if unknown.all(axis=0).any():
+                refuse('readout.targets are nowhere known at one of its horizons')
 
 
 def _check_likelihood(likelihood: RouteLikelihood, d: int, places: int, where: str) -> None:
@@ -542,7 +529,7 @@ def _check_likelihood(likelihood: RouteLikelihood, d: int, places: int, where: s
         refuse(f'{where[:-1]} has {features} features')
     check_size(f'{where}means', places, 3 * len(PLACED) + features, most=BOUNDS.step)
     sizes = {'d': d, 'h': d * memories, 'f': features, 'p': places}
-    check_fields(likelihood, _LIKELIHOOD, sizes, where)
+    check_fields(likelihood, _RULES['RouteLikelihood'], sizes, where)
     for names, (own, given) in _DENSITIES.items():
         rules: Rules = {
             'slopes': (own + given,), 'offset': (own,), 'root': (own + own,),
@@ -565,12 +552,8 @@ def _check_route(route: Route, channels: int, columns: int) -> None:
         'd': channels, 'p': places, 'y': len(HYPOTHESES), 'j': len(JUMPED), 't': columns,
         'k': states,
     }  # fmt: skip
-    check_fields(route.motion, {'moves': ('R+S',)}, sizes, 'route.motion.')
-    for group, rules in _ROUTE.items():
-        check_fields(getattr(route, group), rules, sizes, f'route.{group}.')
+    _check_parts(route, 'motion geometry switching readout', sizes, 'route.')
     _check_likelihood(route.likelihood, channels, places, 'route.likelihood.')
-    if not (route.readout.states[:, 0] == 1.0).all():
-        refuse('the states of its route do not start with the constant')
     check_covariances('route.readout.covariances', route.readout.covariances)
     # Places lead to no more than every drive.
     onward = route.geometry

@@ -95,12 +95,27 @@ class PathAhead:
         known = len(ticks) if np.isfinite(positions).all() else 0
         if known < 2:
             return Ahead(ticks[:known], there[:known])
-        walked, spots = self._walk(self._place(positions), name)
-        metres = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(spots, axis=0).T))])
+        # From the place from which a vehicle would be where the estimate expects it.
+        weights = self._weights * (positions - self._centre).ravel()
+        place = int(np.argmin(self._squares - 2.0 * (self._ahead @ weights)))
+        walked, spots = self._walk(place, name)
+        steps = np.diff(spots, axis=0)
+        metres = np.concatenate([[0.0], np.cumsum(np.hypot(*steps.T))])
         met = np.zeros(len(ticks))
         for index, goal in enumerate(positions[1:], 1):
-            usual = met[index - 1] + ticks[index] - ticks[index - 1]
-            met[index] = _nearest(goal, walked, spots, metres, met[index - 1], usual)
+            begin, usual = met[index - 1], met[index - 1] + ticks[index] - ticks[index - 1]
+            # When the walk is nearest to the goal, rather as late as is usual.
+            squares = np.maximum(np.square(steps).sum(axis=1), 1e-18)
+            share = (((goal - spots[:-1]) * steps).sum(axis=1) / squares).clip(0.0, 1.0)
+            when = walked[:-1] + share * np.diff(walked)
+            apart = np.square(spots[:-1] + share[:, None] * steps - goal).sum(axis=1)
+            late = metres[:-1] + share * np.diff(metres) - np.interp(usual, walked, metres)
+            apart += np.square(STRAY * late)
+            apart[(when < begin) | (when > FARTHEST * usual)] = np.inf
+            # A dead end may leave none.
+            best = int(np.argmin(apart)) if len(apart) else -1
+            is_met = best >= 0 and np.isfinite(apart[best])
+            met[index] = float(when[best]) if is_met else begin
         left = positions - _between(met, walked, spots)
         inner = walked[(walked > 0.0) & (walked < met[-1])]
         corners = np.unique(np.concatenate([ticks, np.interp(inner, met, ticks)]))
@@ -132,13 +147,13 @@ class PathAhead:
         found.ticks[exact], found.positions[exact] = self.horizons, positions
         return found
 
-    def _place(self, positions: Floats) -> int:
-        """Return the place from which a vehicle would be where an estimate expects it."""
-        weights = self._weights * (positions - self._centre).ravel()
-        return int(np.argmin(self._squares - 2.0 * (self._ahead @ weights)))
-
     def _walk(self, place: int, name: str) -> tuple[Floats, Floats]:
-        """Return ticks (n,) from a place on, at the usual speed, and positions then (n, 2)."""
+        """
+        Return ticks (n,) from a place on, at the usual speed, and positions then (n, 2).
+
+        The direction of the road at a place is from the last place before to the first place after
+        that is farther from it than noise, so the walk turns back where a road does.
+        """
         onward = self._onwards.get(name, self._onwards[''])
         places, ticks, spent = [place], [0.0], 0.0
         # Who stood, or is slow, is on the way for longer; and a dead end leads nowhere.
@@ -148,9 +163,20 @@ class PathAhead:
             if (spent - ticks[-1]) * self._period_s >= LEAST_S:
                 places.append(place)
                 ticks.append(spent)
-        spots = self._places[places]
-        kept = _forward((spots @ [1.0, 1.0j]).tolist(), self._apart[places].tolist())
-        return np.array(ticks)[kept], spots[kept]
+        positions = self._places[places]
+        spots: list[complex] = (positions @ [1.0, 1.0j]).tolist()
+        apart: list[float] = self._apart[places].tolist()
+        kept, before, after = [0], 0, 0
+        for index, here in enumerate(spots[1:], 1):
+            after = max(after, index)
+            while after < len(spots) - 1 and abs(spots[after] - here) <= apart[index]:
+                after += 1
+            while before < index - 1 and abs(spots[before + 1] - here) > apart[index]:
+                before += 1
+            road, step = spots[after] - spots[before], here - spots[kept[-1]]
+            if (road.conjugate() * step).real >= ASIDE * abs(road) * abs(step):
+                kept.append(index)
+        return np.array(ticks)[kept], positions[kept]
 
     def _go_on(self, passes: Floats | float = 1.0) -> dict[int, int]:
         """Return the next place after each, on a line with such ``passes`` (P,) or on any."""
@@ -159,43 +185,6 @@ class PathAhead:
         best = np.lexsort((self._to == self._from + 1, self._shares, liking, self._from))
         # The last one of a place counts.
         return dict(zip(self._from[best].tolist(), self._to[best].tolist(), strict=True))
-
-
-def _forward(spots: list[complex], apart: list[float]) -> list[int]:
-    """
-    Return which places (n) of a walk are ahead of the one before, the first included.
-
-    The direction of the road at a place is from the last place before to the first place after
-    that is farther from it than noise, ``apart`` metres, so the walk turns back where a road does.
-    """
-    kept, before, after = [0], 0, 0
-    for index, here in enumerate(spots[1:], 1):
-        after = max(after, index)
-        while after < len(spots) - 1 and abs(spots[after] - here) <= apart[index]:
-            after += 1
-        while before < index - 1 and abs(spots[before + 1] - here) > apart[index]:
-            before += 1
-        road, step = spots[after] - spots[before], here - spots[kept[-1]]
-        if (road.conjugate() * step).real >= ASIDE * abs(road) * abs(step):
-            kept.append(index)
-    return kept
-
-
-def _nearest(
-    goal: Floats, walked: Floats, spots: Floats, metres: Floats, begin: float, usual: float
-) -> float:
-    """Return when a walk is nearest to a goal: after ``begin``, rather as late as is ``usual``."""
-    steps = np.diff(spots, axis=0)
-    squares = np.maximum(np.square(steps).sum(axis=1), 1e-18)
-    share = (((goal - spots[:-1]) * steps).sum(axis=1) / squares).clip(0.0, 1.0)
-    ticks = walked[:-1] + share * np.diff(walked)
-    apart = np.square(spots[:-1] + share[:, None] * steps - goal).sum(axis=1)
-    late = metres[:-1] + share * np.diff(metres) - np.interp(usual, walked, metres)
-    apart += np.square(STRAY * late)
-    apart[(ticks < begin) | (ticks > FARTHEST * usual)] = np.inf
-    # A dead end may leave none.
-    best = int(np.argmin(apart)) if len(apart) else -1
-    return float(ticks[best]) if best >= 0 and np.isfinite(apart[best]) else begin
 
 
 def _between(at: Floats, ticks: Floats, positions: Floats) -> Floats:

@@ -139,11 +139,11 @@ def load_vehicle(path: str) -> Vehicle:
             # NaN is of what was not measured.
             if not (np.isnan(spread) | ((spread > 0.0) & (spread <= largest))).all():
                 refuse(f'{name}_std are no numbers above 0 and up to {largest:g}')
-            found.append(values)
-            spreads.append(spread)
+            in_radians = np.radians if name == 'angles_deg' else np.asarray
+            found.append(in_radians(values))
+            spreads.append(in_radians(spread))
     angles, scales, biases = found
-    spreads[0] = np.radians(spreads[0])
-    return Vehicle(np.radians(angles), scales, biases, np.concatenate(spreads))
+    return Vehicle(angles, scales, biases, np.concatenate(spreads))
 
 
 def rotation_of(angles: Floats) -> Floats:
@@ -159,8 +159,7 @@ def rotation_of(angles: Floats) -> Floats:
 
 def check_vehicle(model: ModelHead) -> RouteModel:
     """Return the model if vehicles can be measured against it, or raise ``InputError``."""
-    route = model.route_model
-    if route is None or not model.channels.of_imu:
+    if (route := model.route_model) is None or not model.channels.of_imu:
         msg = (
             'a vehicle is measured against the map of one route that was learned with an IMU: '
             'name a model of two-manifold train with the default --method'
@@ -184,8 +183,8 @@ class VehicleLearner:
         self._live = live = np.flatnonzero(channels.live)
         scale, root = channels.scale[live], np.linalg.inv(self._likelihood.new_whitening)
         # At each place at the usual speed, and what that gains per unit of the speed ratio.
-        self._usual = (self._likelihood.new_means @ root.T) * scale + channels.mean[live]
-        self._slopes = (self._likelihood.new_slopes @ root.T) * scale
+        usual, slopes = self._likelihood.usual()
+        self._usual, self._slopes = usual * scale + channels.mean[live], slopes * scale
         self._scatter = root @ root.T * np.outer(scale, scale)
         # Of a standing vehicle, and the power of the speed with which a channel grows from there.
         self._rest, self._exponents = channels.mean.copy(), np.zeros(len(IMU_CHANNELS))
@@ -218,10 +217,21 @@ class VehicleLearner:
             return
         self.ticks += total
         expected, scatter = self._expected(belief, cells, chances / total)
-        slopes, residual = self._derived(sample, expected)
+        # What the expected sample is, and its derivatives by the state (6, 16).
+        gained = self._exponents * (expected - self._rest)
+        moved = (expected + self._errors[12] * gained).reshape(2, 3)
+        scales = 1.0 + self._errors[:6]
+        turned = (moved @ self._rotation).ravel()
+        rows = np.zeros((6, STATE))
+        # Turned a little about an axis: the inverse rotation of the cross product.
+        crossed = np.cross(np.tile(self._rotation.T, (2, 1)), np.repeat(moved, 3, axis=0))
+        rows[:, ANGLES] = scales[:, None] * crossed
+        rows[:, SCALES], rows[:, BIASES] = np.diag(turned), np.eye(6)
+        rows[:, SPEED] = scales * (gained.reshape(2, 3) @ self._rotation).ravel()
+        residual = (sample - scales * turned - self._errors[6:12])[self._live]
         # Rows of variance one, independent of each other, if the state is right.
         root = np.linalg.cholesky(scatter)
-        slopes, residual = np.linalg.solve(root, slopes), np.linalg.solve(root, residual)
+        slopes, residual = np.linalg.solve(root, rows[self._live]), np.linalg.solve(root, residual)
         along = self._covariance @ slopes.T
         spread = slopes @ along
         unlikely = float((np.square(residual) / (1.0 + np.diag(spread))).sum())
@@ -250,18 +260,3 @@ class VehicleLearner:
         expected = self._rest.copy()
         expected[self._live] = mean
         return expected, noise * self._scatter + np.diag(left)
-
-    def _derived(self, sample: Floats, expected: Floats) -> tuple[Floats, Floats]:
-        """Return the derivatives (d, 16) of the expected sample, and the residual (d,)."""
-        gained = self._exponents * (expected - self._rest)
-        moved = (expected + self._errors[12] * gained).reshape(2, 3)
-        scales = 1.0 + self._errors[:6]
-        turned = (moved @ self._rotation).ravel()
-        rows = np.zeros((6, STATE))
-        # Turned a little about an axis: the inverse rotation of the cross product.
-        crossed = np.cross(np.tile(self._rotation.T, (2, 1)), np.repeat(moved, 3, axis=0))
-        rows[:, ANGLES] = scales[:, None] * crossed
-        rows[:, SCALES], rows[:, BIASES] = np.diag(turned), np.eye(6)
-        rows[:, SPEED] = scales * (gained.reshape(2, 3) @ self._rotation).ravel()
-        residual = sample - scales * turned - self._errors[6:12]
-        return rows[self._live], residual[self._live]

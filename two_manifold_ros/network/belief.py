@@ -356,8 +356,14 @@ def _laid_out(route: Route, network: Network, period_s: float) -> Roads:
     )
     fastest = float(network.usual_mps.max()) * RATIOS[-1]
     wanted = np.arange(int(fastest * STEPS_A_MPS) + 3) / STEPS_A_MPS
+    # The shares of the time at each ratio that any vehicle comes to: it forgets how it began.
+    balance = exchanges.T - np.eye(len(exchanges))
+    balance[-1] = 1.0
+    lasting = np.linalg.solve(balance, np.eye(len(exchanges))[-1])
+    at = (network.usual_mps[:, None] * RATIOS[1:] * STEPS_A_MPS).round().astype(np.int64)
+    drives = np.zeros(len(wanted))
+    np.add.at(drives, at, np.broadcast_to(lasting[1:] / len(network.usual_mps), at.shape))
     on, elsewhere = HYPOTHESES.index('on'), HYPOTHESES.index('elsewhere')
-    rests, drives = _times(network, exchanges, len(wanted))
     return Roads(
         ratios=RATIOS,
         exchanges=exchanges,
@@ -367,7 +373,7 @@ def _laid_out(route: Route, network: Network, period_s: float) -> Roads:
         scales=interpolated(wanted, network.speeds, network.scales),
         sharpness=likelihood.sharpness,
         tail=likelihood.tail,
-        rests=rests,
+        rests=float(lasting[0]),
         drives=drives,
         # Half of those who leave a route are on a road of the same pieces: here, elsewhere too.
         leave=float(route.switching.exchanges[on, elsewhere] * 2.0),
@@ -378,16 +384,3 @@ def _laid_out(route: Route, network: Network, period_s: float) -> Roads:
 def _ratio_spread(route: Route) -> float:
     """Return the standard deviation of the logarithms of usual speed ratios."""
     return max(route.motion.ratio_spread, math.log(RATIOS[-1] / RATIOS[-2]))
-
-
-def _times(network: Network, exchanges: Floats, rows: int) -> tuple[float, Floats]:
-    """Return the shares of the time that a vehicle stands, and drives at each of some speeds."""
-    # What the ratios of any vehicle come to: it forgets with which it began.
-    balance = exchanges.T - np.eye(len(exchanges))
-    balance[-1] = 1.0
-    lasting = np.linalg.solve(balance, np.eye(len(exchanges))[-1])
-    at = (network.usual_mps[:, None] * RATIOS[1:] * STEPS_A_MPS).round().astype(np.int64)
-    weights = np.broadcast_to(lasting[1:] / len(network.usual_mps), at.shape)
-    drives = np.zeros(rows)
-    np.add.at(drives, at, weights)
-    return float(lasting[0]), drives

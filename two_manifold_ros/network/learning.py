@@ -28,8 +28,6 @@ from two_manifold_ros.route.visits import around, main_ways, near_stops, Passes,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from two_manifold_ros.route.merging import Places
-    from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.typing import Bools, Floats, Ints
 
     Drive = tuple[Floats, Floats]
@@ -54,8 +52,8 @@ class Courses:
     """
     Headings (V,) of the visits, rad, whether they are ``known``, and how they show.
 
-    ``turning`` (d,) and ``offset`` give how far a vehicle turns to the left in a tick, linear in
-    the observation; ``sums`` (V, d) are those of the observations since the start of the segment.
+    A vehicle turns to the left in a tick by ``turning`` (d,) times the observation plus
+    ``offset``; ``sums`` (V, d) are those of the observations since the start of the segment.
     """
 
     headings: Floats
@@ -109,31 +107,24 @@ def courses_along(
     if len(design) <= 2 * design.shape[1]:
         return None
     line = np.linalg.lstsq(design, apart, rcond=None)[0]
-    found = Courses(headings, known, line[:-1].copy(), float(line[-1]), sums)
-    _smooth(found, places)
-    return found
-
-
-def _smooth(courses: Courses, places: Places) -> None:
-    """Put in place of each heading that of the rate of turning about the median of positions."""
-    by_rate = courses.sums @ courses.turning + places.times * courses.offset
-    edges = np.flatnonzero(np.diff(places.runs)) + 1
-    for run in np.split(np.arange(len(by_rate)), edges):
-        seen = run[courses.known[run]]
-        if len(seen) < 2:
-            continue
-        apart = np.unwrap(courses.headings[seen] - by_rate[seen])
-        apart = median_filter(apart, MIDDLE, mode='nearest')
-        courses.headings[run] = by_rate[run] + np.interp(run, seen, apart)
-        courses.known[run] = True
+    turning, offset = line[:-1].copy(), float(line[-1])
+    # In place of each heading that of the rate of turning about the median of positions.
+    by_rate = sums @ turning + places.times * offset
+    for run in np.split(each, np.flatnonzero(np.diff(places.runs)) + 1):
+        seen = run[known[run]]
+        if len(seen) >= 2:
+            apart = np.unwrap(headings[seen] - by_rate[seen])
+            apart = median_filter(apart, MIDDLE, mode='nearest')
+            headings[run] = by_rate[run] + np.interp(run, seen, apart)
+            known[run] = True
+    return Courses(headings, known, turning, offset, sums)
 
 
 def courses_of(places: Places, courses: Courses) -> Floats:
     """Return the mean heading (P,) of the visits of each place."""
-    chosen = courses.known
-    sums = np.zeros((len(places), 2))
-    ways = np.stack([np.cos(courses.headings), np.sin(courses.headings)], axis=1)
-    np.add.at(sums, places.visited[chosen], ways[chosen])
+    chosen, sums = courses.known, np.zeros((len(places), 2))
+    headings = courses.headings[chosen]
+    np.add.at(sums, places.visited[chosen], np.stack([np.cos(headings), np.sin(headings)], axis=1))
     unseen = np.linalg.norm(sums, axis=1) < 1e-9
     sums[unseen] = places.headings[unseen]
     return np.asarray(np.arctan2(sums[:, 1], sums[:, 0]))
@@ -163,12 +154,18 @@ LEAST_MPS = 1e-3
 
 def with_usual_speeds(passes: Passes) -> tuple[Passes, Floats]:
     """Return visits with the speed ratios of a network, and usual speeds (P,) of places, m/s."""
-    places, period_s = passes.places, passes.period_s
+    places, period_s, count = passes.places, passes.period_s, len(passes.places)
     speeds, strides = driving_speeds(places, period_s)
-    # One drive that stopped in a bend does not show how fast it is: other bends do.
-    visited = np.concatenate([places.visited, np.arange(len(places))])
-    seen = np.concatenate([speeds, _alike(places, speeds)]).clip(min=LEAST_MPS)
-    usual_mps = quantiles(visited, seen, FAST)
+    # One drive that stopped in a bend does not show how fast it is: where roads bend as much does.
+    before, behind = (places.headings[places.visited[each]] for each in around(places))
+    bends = np.arccos((before * behind).sum(axis=1).clip(-1.0, 1.0))
+    usual = np.empty(len(speeds))
+    for group in np.array_split(np.argsort(bends, kind='stable'), BENDS):
+        usual[group] = np.median(speeds[group]) if len(group) else 0.0
+    visits = np.bincount(places.visited, minlength=count).clip(min=1)
+    alike = np.bincount(places.visited, usual, count) / visits
+    visited = np.concatenate([places.visited, np.arange(count)])
+    usual_mps = quantiles(visited, np.concatenate([speeds, alike]).clip(min=LEAST_MPS), FAST)
     logs = np.log(speeds.clip(min=LEAST_MPS) / usual_mps[places.visited])
     # As far as those of routes, see `visits.lay_out`.
     stays = (strides / (usual_mps * period_s)).clip(0.01, 50.0)
@@ -199,22 +196,9 @@ def driving_speeds(places: Places, period_s: float) -> tuple[Floats, Floats]:
         moving = run[moves[run]]
         if len(moving):
             speeds[run] = speeds[np.interp(run, moving, moving).round().astype(np.int64)]
-    sums, counts = (
-        np.bincount(places.visited, each, len(places)) for each in (metres, high - low)
-    )
+    visited, count = places.visited, len(places)
+    sums, counts = (np.bincount(visited, each, count) for each in (metres, high - low))
     return speeds, np.asarray(sums / np.maximum(counts, 1.0))
-
-
-def _alike(places: Places, speeds: Floats) -> Floats:
-    """Return the speed (P,) that is usual where roads bend as they do at each place, m/s."""
-    low, high = around(places)
-    before, behind = (places.headings[places.visited[each]] for each in (low, high))
-    bends = np.arccos((before * behind).sum(axis=1).clip(-1.0, 1.0))
-    usual = np.empty(len(speeds))
-    for group in np.array_split(np.argsort(bends, kind='stable'), BENDS):
-        usual[group] = np.median(speeds[group]) if len(group) else 0.0
-    sums = np.bincount(places.visited, usual, len(places))
-    return np.asarray(sums / np.bincount(places.visited, minlength=len(places)).clip(min=1))
 
 
 SPEEDS = (0.0, 0.08, 0.16, *(0.27 + 0.11 * step for step in range(8)))
@@ -244,8 +228,7 @@ class NetworkPasses(NamedTuple):
     Visits of the places of a network, drives over joins behind all others, and their headings.
 
     ``usual_mps`` (P,) are the usual speeds of the places; ``tracks`` (T, 2), metres, and
-    ``observations`` (T, d) those of each segment; ``shakes`` (T, d) how much the samples within a
-    tick shake, of each segment that was driven.
+    ``observations`` (T, d) of each segment; ``shakes`` (T, d) of each that was driven.
     """
 
     passes: Passes
@@ -258,7 +241,7 @@ class NetworkPasses(NamedTuple):
 
 def learn_network(drives: NetworkPasses, window: int) -> Network:
     """Learn a network for a model with a ``window`` of so many ticks."""
-    places, period_s, courses = drives.passes.places, drives.passes.period_s, drives.courses
+    places, courses = drives.passes.places, drives.courses
     along = courses_of(places, courses)
     apart = turning_apart(places, courses, along)
     # A live tick is up to half a place from where it is taken to be.
@@ -270,8 +253,7 @@ def learn_network(drives: NetworkPasses, window: int) -> Network:
     turns = np.linspace(low, high, TURNS)
     off = (turns[:, None] - np.quantile(turned, np.linspace(0.0, 1.0, 2001))) / spread
     chances = np.maximum(np.exp(-0.5 * off**2).mean(axis=1), 1e-9)
-    count = len(drives.shakes)
-    shaking = _shaking(drives.tracks[:count], drives.shakes, places.standing[:count], period_s)
+    shaking = _shaking(drives)
     means = []
     for each in drives.shakes:
         summed = np.cumsum([0.0, *misfits(each, *shaking[1:])])
@@ -293,21 +275,17 @@ def _spread_about(shaken: Floats) -> tuple[Floats, Floats]:
     return np.asarray(middle), np.maximum(scale, LEAST_SCALE)
 
 
-def _shaking(
-    tracks: Sequence[Floats],
-    shakes: Sequence[Floats],
-    standing: Sequence[Bools],
-    period_s: float,
-) -> tuple[Floats, Floats, Floats]:
+def _shaking(drives: NetworkPasses) -> tuple[Floats, Floats, Floats]:
     """Return speeds, shakes and scales of a `Network`."""
-    speeds = []
-    for track, still in zip(tracks, standing, strict=True):
+    places, period_s, speeds = drives.passes.places, drives.passes.period_s, []
+    # Joined drives come last, and do not shake.
+    for track, still, _ in zip(drives.tracks, places.standing, drives.shakes, strict=False):
         moved = np.full(len(track), np.nan)
         ahead = np.linalg.norm(track[2 * AROUND :] - track[: -2 * AROUND], axis=1)
         moved[AROUND : len(track) - AROUND] = ahead / (2.0 * AROUND * period_s)
         moved[still] = 0.0
         speeds.append(moved)
-    speed, shaken = np.concatenate(speeds), np.concatenate(shakes)
+    speed, shaken = np.concatenate(speeds), np.concatenate(drives.shakes)
     moving = speed[speed > 0.0]
     # Up to what a hundredth of the driving exceeds.
     edges = np.array(SPEEDS) * (float(np.quantile(moving, 0.99)) if len(moving) else 0.0)
@@ -321,8 +299,9 @@ def _shaking(
         if chosen.sum() >= LEAST_TICKS
     ]
     # In one class for all of them nothing shows how fast a vehicle is.
-    speed_of, middles, scales = zip(*(found or [(0.0, *_spread_about(shaken))]), strict=True)
-    return np.array(speed_of), np.array(middles), np.array(scales)
+    columns = zip(*(found or [(0.0, *_spread_about(shaken))]), strict=True)
+    speed_of, middles, scales = map(np.array, columns)
+    return speed_of, middles, scales
 
 
 BENDS_FROM = 0.25
@@ -393,17 +372,6 @@ class _Roads:
         near &= np.abs(wrapped(self.along[there] - self.along[end])) < 2.0 * self.near_rad
         return bool(near.any())
 
-    def are_one(self, one: tuple[int, int, _Piece], other: tuple[int, int, _Piece]) -> bool:
-        """Return whether joins from place to place by pieces are one way through a crossing."""
-        (begin, end, piece), (from_, to, like), along = one, other, self.along
-        reach_m = 0.5 * float(np.hypot(*like.leads[:2]))
-        steps = np.diff(self.places.positions[[[begin, from_], [end, to]]], axis=1)
-        return (
-            bool((np.linalg.norm(steps[:, 0], axis=1) < reach_m).all())
-            and abs(float(wrapped(along[begin] - along[from_]))) < 2.0 * self.near_rad
-            and abs(piece.leads[2] - like.leads[2]) < LEAST_TURN
-        )
-
 
 def lay_out_network(
     lay_out: Callable[[list[Floats], list[Floats]], Passes],
@@ -457,12 +425,17 @@ def _joins(roads: _Roads) -> list[tuple[int, int, _Piece]]:
         ]
     chosen: list[tuple[int, int, _Piece]] = []
     for _, begin, end, piece in sorted(tried, key=lambda each: each[:3]):
-        if any(roads.are_one((begin, end, piece), other) for other in chosen):
-            continue
-        steps = piece.end - piece.begin
+        # Another join may be the same way through a crossing.
+        is_known = any(
+            np.linalg.norm(positions[[from_, to]] - positions[[begin, end]], axis=1).max()
+            < 0.5 * float(np.hypot(*like.leads[:2]))
+            and abs(float(wrapped(along[begin] - along[from_]))) < 2.0 * roads.near_rad
+            and abs(piece.leads[2] - like.leads[2]) < LEAST_TURN
+            for from_, to, like in chosen
+        )
         # Places are split by where they lead: one beside it may lead there.
         beside = roads.tree.query_ball_point(roads.tree.data[begin], 1.0)
-        if not any(roads.leads(a, end, steps) for a in beside):
+        if not is_known and not any(roads.leads(a, end, piece.end - piece.begin) for a in beside):
             chosen.append((begin, end, piece))
     return chosen
 

@@ -28,10 +28,7 @@ RATIO_MEMORIES = 9.0
 """Memories of the observations until a usual speed ratio is forgotten."""
 
 BRAKES, CHANGES, STOPS, DRIVES_ON = 23.0, 0.75, 4.5, 1.3
-"""
-Mean times, in memories of the observations: until a driver brakes, at one of ``STOPPING`` until
-the next one either way, at the lowest of them until the vehicle stands, until it drives on.
-"""
+"""Memories until a driver brakes, is at the next of ``STOPPING``, stands, and drives on."""
 
 
 class Network(NamedTuple):
@@ -120,11 +117,7 @@ def shakes_of(spreads: Floats) -> Floats:
 
 
 def misfits(shaken: Floats, shakes: Floats, scales: Floats) -> Floats:
-    """
-    Return how unlike that of any speed is what shakes in ticks (..., d): (...).
-
-    It is minus the mean log density of a channel, but for a factor, at the speed that suits best.
-    """
+    """Return how unlike that of any speed is what shakes in ticks (..., d): mean log densities."""
     apart = (shaken[..., None, :] - shakes) / scales
     logs = np.log1p(np.square(apart) / MISFIT_TAIL)
     return np.asarray(logs.mean(axis=-1).min(axis=-1))

@@ -75,49 +75,41 @@ def prepared(
     slowness = np.abs(motion.tick_lengths)
     slopes = np.ascontiguousarray(likelihood.slopes * scale)
     # An observation is a parabola in the speed ratio: through that of standing, and at the usual
-    # speed through the usual one with a slope that mixes physics and what was learned. Rates of
-    # turning grow with the speed, accelerations with its square. Learned slopes alone, from laps
-    # at much the same speed, are noise that is extrapolated.
+    # speed through the usual one with a slope that mixes physics and what was learned, which from
+    # laps at much the same speed is noise that is extrapolated.
     usual, gained = likelihood.usual()
     moving, exponents = usual - likelihood.rest_alone.offset, likelihood.exponents
     share = np.where(exponents > 0.0, LIMITS.learned_slopes, 1.0)
     gained = exponents * moving + share * (gained - exponents * moving)
+    known = vars(likelihood)
+    same: dict[str, Any] = {name: known[name] for name in Prepared._fields if name in known}
+    for name in ('new_means', 'new_slopes', 'new_whitening'):
+        same[name] = np.ascontiguousarray(same[name])
     return Prepared(
-        likelihood.rest,
-        likelihood.rest_alone,
-        likelihood.rest_means,
-        likelihood.other,
-        likelihood.other_means,
-        likelihood.slow,
-        starts,
-        means=np.ascontiguousarray(likelihood.means * scale),
-        slopes=slopes,
-        squares=np.square(slopes).sum(axis=1),
-        new_means=np.ascontiguousarray(likelihood.new_means),
-        new_slopes=np.ascontiguousarray(likelihood.new_slopes),
-        new_squares=np.square(likelihood.new_slopes).sum(axis=1),
-        noise=likelihood.noise,
-        levels=-0.5 * np.log(likelihood.noise),
-        heights=likelihood.noise ** (-channels / (tail + channels)),
-        columns=np.ascontiguousarray(likelihood.new_means.T),
-        bends=np.ascontiguousarray((gained - moving) @ likelihood.new_whitening.T),
-        at_rest=likelihood.new_whitening @ likelihood.rest_alone.offset,
-        slow_from=np.maximum(LIMITS.slowest, LIMITS.surely_fast * slowness / slowness.mean()),
-        tail=tail,
-        sharpness=float(likelihood.sharpness),
-        persistence=float(likelihood.persistence),
-        new_level=likelihood.new_level,
-        freedom=float(weights.sum()),
-        calm=calm,
-        gains=likelihood.gains,
-        slow_means=np.zeros((len(likelihood.gains), channels)),
-        features=np.zeros(len(scale)),
-        whitening=np.ascontiguousarray(likelihood.whitening * scale[:, None]),
-        whitened=np.zeros(len(scale)),
-        new_whitening=np.ascontiguousarray(likelihood.new_whitening),
-        newest=np.zeros(channels),
-        apart=np.zeros(len(scale)),
-    )
+        **same | {
+            'starts': starts,
+            'means': np.ascontiguousarray(likelihood.means * scale),
+            'slopes': slopes,
+            'squares': np.square(slopes).sum(axis=1),
+            'new_squares': np.square(likelihood.new_slopes).sum(axis=1),
+            'levels': -0.5 * np.log(likelihood.noise),
+            'heights': likelihood.noise ** (-channels / (tail + channels)),
+            'columns': np.ascontiguousarray(likelihood.new_means.T),
+            'bends': np.ascontiguousarray((gained - moving) @ likelihood.new_whitening.T),
+            'at_rest': likelihood.new_whitening @ likelihood.rest_alone.offset,
+            'slow_from': np.maximum(
+                LIMITS.slowest, LIMITS.surely_fast * slowness / slowness.mean()
+            ),
+            'freedom': float(weights.sum()),
+            'calm': calm,
+            'slow_means': np.zeros((len(likelihood.gains), channels)),
+            'features': np.zeros(len(scale)),
+            'whitening': np.ascontiguousarray(likelihood.whitening * scale[:, None]),
+            'whitened': np.zeros(len(scale)),
+            'newest': np.zeros(channels),
+            'apart': np.zeros(len(scale)),
+        }
+    )  # fmt: skip
 
 
 def unsigned(geometry: RouteGeometry) -> Any:  # noqa: ANN401 - which no index of a map is
@@ -338,8 +330,7 @@ class RouteBelief:
             np.arange(len(support), dtype=support.dtype), self._route.motion.ratio_spread,
             (targets[support], drifts[support], covariances[support], least), means, spreads,
         )  # fmt: skip
-        moved: Floats = means + self._centre
-        return moved
+        return np.asarray(means + self._centre)
 
     def update(self, observation: Floats) -> float:
         """

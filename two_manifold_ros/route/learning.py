@@ -288,9 +288,8 @@ def mistakable(likelihood: RouteLikelihood, series: Floats, share: float) -> flo
     """
     Return the log-likelihood ratio of standing over driving that driving rarely exceeds.
 
-    Straights look like standing, to a density that knows no place: without an allowance a vehicle
-    that accelerates on one is taken for standing. A ``share`` of the driving ``series`` (n, f) is
-    below.
+    To a density that knows no place straights look like standing. A ``share`` of the driving
+    ``series`` (n, f) is below.
     """
     # Some 5,000 ticks of the training are enough.
     seen = series[:: max(len(series) // 5000, 1)]
@@ -345,30 +344,25 @@ class Tuning:
     # that with which they count once in a memory.
     sharpness: float = 0.2
     persistence: float | None = None
-    # Memories of the observations until a speed ratio is forgotten: drivers differ again within
-    # each bend.
+    # Memories of the observations until a speed ratio is forgotten.
     ratio_memories: float = 4.0
-    # Variance that free motion gains in a second: the error of the forward acceleration, a tenth
-    # of the usual speed.
+    # Variance that free motion gains in a second: a tenth of the usual speed, squared.
     free_variance: float = 0.01
-    # Share of what training shows that counts as usual: of the visits, that were no faster than
-    # free motion may be; of the changes of speed ratio; and of the driving, that looks no more
-    # like standing than free motion may.
+    # Share of what training shows that counts as usual: of speed ratios, of their changes, and of
+    # how much driving looks like standing.
     usual_share: float = 0.99
     # Ticks of a visit at most: a vehicle that stopped changed its speed ratio by as much as then.
     most_stay: float = 5.0
     # Times the usual speed that a tick may reach; faster vehicles move by as much.
     fastest_move: float = 1.5
-    # Shares of vehicles that start, rolling or standing, where a training drive started so: a
-    # route has its pit or depot; the rest starts anywhere.
+    # Shares of vehicles that start, rolling or standing, where a training drive started so.
     begins_rolling: float = 0.5
     begins_standing: float = 0.97
     # Largest probability per tick to stop where drives stopped, or to drive on.
     most_stop: float = 0.5
     # Degrees of freedom of the t weights that keep a lap which crashed from moving the means.
     pass_tail: float = 4.0
-    # Visits that weigh as much as what is known of all places; the first two at the usual spread
-    # of speed ratios.
+    # Visits that weigh as much as what is known of all places.
     slope_prior: float = 8.0
     drift_prior: float = 20.0
     noise_prior: float = 10.0

@@ -38,10 +38,7 @@ SAME_WAY = 0.5
 """Cosine above which two directions are the same: a bend is seen a little earlier or later."""
 
 SAME_COURSE = 0.9
-"""
-Cosine above which two directions are the same on a network: 26 degrees, so that at a crossing
-whoever turns and whoever goes straight on are at places of their own.
-"""
+"""The same on a network, so that whoever turns at a crossing is at places of its own."""
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
 PLACED = ('on', 'on new', 'slow', 'free motion', 'stands', 'off', 'off new')
-"""
-Hypotheses with a place, the rows of a belief.
-
-The vehicle drives on the route, settled (the slow means of the observations are those of the road
-behind) or new there; drives a slow lap on it; is in free motion on it; stands on it; or drives off
-it on a road made of the same pieces, settled or new.
-"""
+"""Hypotheses with a place, the rows of a belief, see `belief`; settled, or new there."""
 
 HYPOTHESES = (*PLACED, 'elsewhere')
 """All hypotheses; elsewhere, on no known road, there is no place."""
@@ -38,10 +32,7 @@ SETTLED = 2.0
 """Time constants after which a slow mean remembers 14 % of where it started."""
 
 MEMORIES = (0.5, 1.5)
-"""
-Time constants of the slow means, in memories of the observations, see `visits.memory_of`: the
-shorter predicts the next observation, the longer carries what is off on this lap.
-"""
+"""Time constants of the slow means, in memories of the observations, see `visits.memory_of`."""
 
 PLACES_ALONG = 4
 """Places before and behind over which usual speeds are averaged: a short step is noisy."""
@@ -62,9 +53,8 @@ class Limits(NamedTuple):
     # beyond which the smaller is nothing.
     farthest: float = 1e4
     most_apart: float = 100.0
-    # Speed ratios: the largest; the one below which no lap is a slow one (simulated slow laps have
-    # half of the usual limits); and times the mean speed of the route above which a vehicle may
-    # drive a slow lap, since no lane beside the route is driven that fast.
+    # Speed ratios: the largest; the one below which no lap is a slow one; and times the mean speed
+    # of the route above which a vehicle may drive a slow lap: no lane beside it is that fast.
     fastest: float = 3.0
     slowest: float = 0.45
     surely_fast: float = 1.1
@@ -76,17 +66,15 @@ class Limits(NamedTuple):
     least_variance: float = 1e-6
     least_step_variance: float = 1e-2
     least_change: float = 1e-6
-    # Standard deviations of the usual speed ratios within which a place's features are linear in
-    # the speed ratio.
+    # Standard deviations of the usual speed ratios within which features are linear in them.
     usual_ratios: float = 3.0
-    # Residual of a channel, standard deviations, at which it is clipped before it enters the
-    # sensor offsets: braking lasts a second and is no offset.
+    # Residual of a channel at which it is clipped before it enters the sensor offsets.
     farthest_off: float = 1.0
     # Forward acceleration, m/s^2, beyond which the sensor is not believed.
     largest_pull: float = 100.0
-    # Rows of the table of moves to one place more in the mean; those between are interpolated.
+    # Rows of the table of moves to one place more in the mean.
     rows_a_place: int = 8
-    # Places per tick: a vehicle that stops in a place would have none, and any speed ratio.
+    # Places per tick: a vehicle that stops in a place would have none.
     least_rate: float = 0.1
     largest_rate: float = 3.5
     # Of a density, in standard deviations squared, so that a channel that never moved has one.

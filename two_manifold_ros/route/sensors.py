@@ -38,8 +38,8 @@ class Sensor:
     """
     A sensor beside the IMU, heard on a ``topic``, as a map knows it.
 
-    ``channels`` are named as the fields of its messages; samples beyond their range count as
-    missing. ``most_still`` are the most ticks in a row of the training in which it did not change.
+    Samples beyond the range of its ``channels`` count as missing. ``most_still`` are the most
+    ticks in a row of the training in which it did not change.
     """
 
     topic: str
@@ -61,9 +61,8 @@ def weigh_sensor(
     """
     Update a belief with what a sensor reads (d,), if it is in order with probability ``weight``.
 
-    If not, its reading is that of any road. ``known`` are its likelihood laid out, the states
-    (P, k), and the spread of speed ratios, in plain tuples. Returns the probability that it is in
-    order, and that of being elsewhere.
+    If not, its reading is that of any road. ``known`` are its `Prepared`, the states (P, k), and
+    the spread of speed ratios. Returns the probability that it is in order, and that of elsewhere.
     """
     into, likelihood, states, spread = Buffers(*buffers), Prepared(*known[0]), known[1], known[2]
     chances, ratios, spreads = into.chances, into.ratios, into.spreads
@@ -107,10 +106,7 @@ def weigh_sensor(
 
 
 TRUSTED, BREAK_S, HEAL_S = 0.9, 120.0, 3600.0
-"""
-Probability that a sensor is in order at a start, and mean times until one that is breaks, and
-until one that is not is in order again.
-"""
+"""Probability that a sensor is in order at a start; mean times until it breaks, and heals."""
 
 
 class _Heard:
@@ -120,9 +116,8 @@ class _Heard:
         likelihood = sensor.likelihood
         starts = route.switching.beginnings.sum(axis=1)
         # Its readings measure no acceleration.
-        laid_out = prepared(likelihood, route.motion, starts, 1.0)
-        self.stream = laid_out
-        self.known = plain((laid_out, route.readout.states, route.motion.ratio_spread))
+        self.stream = prepared(likelihood, route.motion, starts, 1.0)
+        self.known = plain((self.stream, route.readout.states, route.motion.ratio_spread))
         channels = sensor.channels
         self.live = np.flatnonzero(channels.live)
         self.mean, self.scale = channels.mean[self.live], channels.scale[self.live]

@@ -510,42 +510,7 @@ def measure(
 
 
 @subroutine
-def _weigh_unreached(
-    buffers: Buffers, usual: Prepared, offset: float, spread: float, highest: float, shift: float,
-    evidence: float,
-) -> float:  # fmt: skip
-    """Add probabilities that restart at places not reached, unless faint; return the evidence."""
-    chances, ratios, spreads = buffers.chances, buffers.ratios, buffers.spreads
-    jumped, distances, reached = buffers.jumped, buffers.distances, buffers.reached
-    newest, noise, heights, columns = usual.newest, usual.noise, usual.heights, usual.columns
-    tail, sharpness = usual.tail, usual.sharpness
-    channels, places = len(newest), len(chances)
-    power = 0.5 * (tail + channels) * sharpness
-    jump = jumped[0] + jumped[1] + jumped[2]
-    distances[:] = 0.0
-    for k in range(channels):
-        value = newest[k]
-        for i in range(places):
-            difference = value - columns[k, i]
-            distances[i] += difference * difference
-    for i in range(places):
-        if reached[i] or not jump > 0.0:
-            continue
-        scaled = 1.0 + min(distances[i], LIMITS.farthest) / (tail * noise[i])
-        if not scaled < highest * heights[i]:
-            continue
-        restarted = math.exp(sharpness * offset - shift) * (heights[i] / scaled) ** power
-        for t, come in ((ON_NEW, jumped[0]), (OFF_NEW, jumped[1] + jumped[2])):
-            chances[i, t] = come * restarted
-            ratios[i, t] = 1.0
-            spreads[i, t] = spread * spread
-            evidence += chances[i, t]
-        reached[i] = True
-    return evidence
-
-
-@subroutine
-def weigh(  # noqa: C901 - split, it is compiled to other bits
+def weigh(  # noqa: C901, PLR0912 - split, it is compiled to other bits
     buffers: Buffers, usual: Prepared, nowhere: Nowhere, spread: float, shift: float,
     elsewhere: float, count: int,
 ) -> tuple[float, int]:  # fmt: skip
@@ -577,7 +542,27 @@ def weigh(  # noqa: C901 - split, it is compiled to other bits
         highest = math.exp(min((sharpness * offset - faintest) / power, 700.0))
     else:
         faintest, highest = -1e300, math.inf
-    evidence = _weigh_unreached(buffers, usual, offset, spread, highest, shift, evidence)
+    # What restarts at places that were not reached, unless it is faint.
+    newest, distances = usual.newest, buffers.distances
+    distances[:] = 0.0
+    for k in range(len(newest)):
+        value = newest[k]
+        for i in range(len(chances)):
+            difference = value - usual.columns[k, i]
+            distances[i] += difference * difference
+    for i in range(len(chances)):
+        if reached[i] or not jump > 0.0:
+            continue
+        scaled = 1.0 + min(distances[i], LIMITS.farthest) / (usual.tail * usual.noise[i])
+        if not scaled < highest * usual.heights[i]:
+            continue
+        restarted = math.exp(sharpness * offset - shift) * (usual.heights[i] / scaled) ** power
+        for t, come in ((ON_NEW, jumped[0]), (OFF_NEW, jumped[1] + jumped[2])):
+            chances[i, t] = come * restarted
+            buffers.ratios[i, t] = 1.0
+            buffers.spreads[i, t] = spread * spread
+            evidence += chances[i, t]
+        reached[i] = True
     if not evidence > 0.0:
         return 0.0, count
     totals[ROWS] = elsewhere / evidence

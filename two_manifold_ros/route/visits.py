@@ -326,8 +326,7 @@ def motionless(means: Floats) -> Floats:
     """
     Return the reading of an IMU at rest, from its means (6,) while driving.
 
-    Gravity is on the axis whose mean acceleration is above half of it, up or down; on none if the
-    driver of the sensor has removed it.
+    Gravity is on the axis whose mean is above half of it; on none if the driver has removed it.
     """
     still = np.zeros(len(means))
     vertical = np.flatnonzero(np.abs(means[:3]) > 0.5 * GRAVITY)
