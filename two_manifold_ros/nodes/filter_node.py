@@ -28,7 +28,7 @@ from two_manifold_ros.interface.session import Arrivals, Session
 from two_manifold_ros.interface.status import LEAST_CHANCE
 from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.laps.live import LiveLaps
-from two_manifold_ros.laps.timing import lines_in_words, live_timer
+from two_manifold_ros.laps.timing import live_timer
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.nodes.callbacks import check_transform, EstimatePublishers, SensorTopic
 from two_manifold_ros.nodes.health import startup_lines, StatusPublisher
@@ -217,11 +217,6 @@ class FilterNode(BackgroundNode):
             self._chosen.input_timeout_s,
         ):
             self.get_logger().info(line)
-        laps = self._estimates.laps_by_route
-        for name, each in session.model.routes.items():
-            if name in laps:
-                words = lines_in_words(laps[name].timer, each.frame_id)
-                self.get_logger().info(f'{name}: {words}' if name else words)
 
     def _locked(self) -> str:
         if self._session is None and not self.is_configuring:
