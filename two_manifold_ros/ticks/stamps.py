@@ -304,42 +304,24 @@ def _average(
     return count
 
 
-def average_ticks(stamps: Ints, samples: Floats, period_ns: int) -> tuple[Ints, Floats]:
-    """
-    Average finite (N, c) samples without gaps over ticks: their ends (T,), ns, and means (T, c).
-
-    The (N,) stamps, ns, increase strictly; the first tick starts at the first one.
-    """
-    count = int((stamps[-1] - stamps[0]) // period_ns) if len(stamps) else 0
-    means, ends = np.empty((count, samples.shape[1])), np.empty(count, dtype=np.int64)
-    if count:
-        clock, held = np.array([stamps[0], stamps[0] + period_ns]), samples[0].copy()
-        rest = np.ascontiguousarray(samples)[1:]
-        _average(clock, held, np.zeros_like(held), stamps[1:], rest, period_ns, means, ends)
-    return ends, means
-
-
 class TickAverager:
     """
-    Average a live stream of (c,) samples over ticks.
+    Average a stream of (c,) samples over ticks, live or recorded.
 
-    ``max_gap_ns``, the longest step between samples, bounds the ticks that one sample can end. The
-    ``clock`` (2,) has the newest stamp and the end of the running tick, ns.
+    ``span_ns``, the longest time from one sample to those taken next, bounds the ticks that end
+    then. The ``clock`` (2,) has the newest stamp and the end of the running tick, ns.
     """
 
-    def __init__(self, channels: int, period_ns: int, max_gap_ns: int) -> None:
+    def __init__(self, channels: int, period_ns: int, span_ns: int) -> None:
         self._period = period_ns
         self.clock = np.zeros(2, dtype=np.int64)
-        self._held = np.zeros(channels)
-        self._integral = np.zeros(channels)
-        most = max_gap_ns // period_ns + 2
-        self._means = np.zeros((most, channels))
-        self._ends = np.zeros(most, dtype=np.int64)
+        self._held, self._integral = np.zeros((2, channels))
+        most = span_ns // period_ns + 2
+        self._means, self._ends = np.zeros((most, channels)), np.zeros(most, dtype=np.int64)
 
     def start(self, stamp: int, sample: Floats) -> None:
         """Restart the grid of ticks at this sample."""
-        self.clock[0] = stamp
-        self.clock[1] = stamp + self._period
+        self.clock[:] = stamp, stamp + self._period
         self._integral[:] = 0.0
         self._held[:] = sample
 
@@ -350,3 +332,24 @@ class TickAverager:
         )
         self._held[:] = sample
         return count, self._ends, self._means
+
+    def take(self, stamps: Ints, samples: Floats) -> tuple[Ints, Floats]:
+        """Take (N, c) samples; return ends and means of ticks, valid until the next call."""
+        count = _average(
+            self.clock, self._held, self._integral, stamps, samples, self._period, self._means,
+            self._ends,
+        )  # fmt: skip
+        return self._ends[:count], self._means[:count]
+
+
+def average_ticks(stamps: Ints, samples: Floats, period_ns: int) -> tuple[Ints, Floats]:
+    """
+    Average finite (N, c) samples without gaps over ticks: their ends (T,), ns, and means (T, c).
+
+    The (N,) stamps, ns, increase strictly; the first tick starts at the first one.
+    """
+    span_ns = int(stamps[-1] - stamps[0]) if len(stamps) else 0
+    averager = TickAverager(samples.shape[1], period_ns, span_ns)
+    if span_ns:
+        averager.start(int(stamps[0]), samples[0])
+    return averager.take(stamps[1:], np.ascontiguousarray(samples)[1:])
