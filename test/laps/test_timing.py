@@ -231,7 +231,11 @@ def test_start_line_and_sectors_by_share_and_by_place_are_the_same(slot_car_mode
         ('here', '', "start line 'here': write X,Y in metres, or a share of a lap"),
         ('1,2,3', '', "start line '1,2,3': write X,Y"),
         ('nan', '', "start line 'nan': write X,Y"),
-        ('1.0', '', "start line '1.0': a share of a lap is at least 0 and below 1"),
+        (
+            '1.0',
+            '',
+            "start line '1.0': write X,Y in metres, or a share of a lap from 0 to below 1",
+        ),
         ('900,900', '', 'm beside the route; name a place on it'),
         ('', 'x', "sector 'x': write X,Y in metres"),
         ('', '0.5 0.2', 'in the order driven'),

@@ -405,16 +405,13 @@ def _metres(circuit: Circuit, text: str, what: str) -> float:
         numbers = [float(each) for each in text.split(',')]
     except ValueError:
         numbers = []
-    if not all(map(math.isfinite, numbers)) or len(numbers) not in {1, 2}:
-        msg = (
-            f'{what} {text!r}: write X,Y in metres, or a share of a lap from 0 to 1 such as 0.25; '
-            'several are apart by blanks'
-        )
-        raise InputError(msg)
     if len(numbers) == 1 and 0.0 <= numbers[0] < 1.0:
         return numbers[0] * circuit.length_m
-    if len(numbers) == 1:
-        msg = f'{what} {text!r}: a share of a lap is at least 0 and below 1'
+    if len(numbers) != 2 or not all(map(math.isfinite, numbers)):
+        msg = (
+            f'{what} {text!r}: write X,Y in metres, or a share of a lap from 0 to below 1 such as '
+            '0.25; several are apart by blanks'
+        )
         raise InputError(msg)
     spot = circuit.locate(np.array(numbers), np.zeros(2))
     if math.isnan(spot.metres):
