@@ -12,7 +12,6 @@ from pathlib import Path
 import resource
 import socket
 import stat
-from types import SimpleNamespace
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -23,7 +22,6 @@ from two_manifold_ros.experiments.experiment import Experiment
 from two_manifold_ros.files import replace_text
 from two_manifold_ros.fleet import ItemJournal
 from two_manifold_ros.inspection.coverage import Survey, survey_bags
-from two_manifold_ros.laps.unplaced import read_marks
 from two_manifold_ros.loggers.reading import read_log
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.model.vehicle import load_vehicle, UNKNOWN
@@ -106,10 +104,8 @@ SOUND = {
     'scales': [0.0] * 6, 'scales_std': [0.01] * 6,
     'biases': [0.0] * 6, 'biases_std': [0.1] * 6,
 }  # fmt: skip
-RECORDING: Any = SimpleNamespace(imu=SimpleNamespace(first_stamp=10**18), name='drive')
 READ: dict[str, tuple[Callable[[Path], object], str]] = {
     'vehicle': (lambda path: load_vehicle(str(path)), json.dumps(SOUND)),
-    'marks': (lambda path: read_marks(str(path), RECORDING), '1.0\n2.5 # by hand\n'),
     'bags': (ItemJournal, '{"format": "two_manifold bags 1"}'),
     'model': (load_model, ''),
     'log': (lambda path: read_log([str(path)], {}), ''),
@@ -212,10 +208,3 @@ def test_a_line_that_is_no_survey_is_forgotten(line, tmp_path, monkeypatch):
         (survey,) = survey_bags(['a'], ReadingOptions(), None, ItemJournal(path))
         assert survey == (found or Survey.of_json(SURVEY))
         assert survey is not None
-
-
-def test_times_of_marks_are_numbers_that_a_stamp_can_be(tmp_path):
-    for text in ('nan', 'inf', '-1e300', '1e10', '1;2', '0x1'):
-        (tmp_path / 'marks').write_text(f'1.0\n{text}\n')
-        with pytest.raises(InputError, match='line 2 is no time'):
-            read_marks(str(tmp_path / 'marks'), RECORDING)

@@ -55,17 +55,6 @@ FAULTS: dict[str, list[Fault]] = {
 }
 
 
-@pytest.mark.slow
-@settings(max_examples=8)
-@given(st.integers(1 - 1_767_225_600 * SECOND, 7_000_000_000 * SECOND))
-def test_shifting_all_stamps_changes_the_stamps_only(slot_car_model, stream, shift):
-    here, there = Filter(slot_car_model), Filter(slot_car_model)
-    usual, moved = feed(here, stream), feed(there, shifted(stream, shift))
-    assert bits(moved) == bits(usual)
-    assert stamps(moved) == [stamp + shift for stamp in stamps(usual)]
-    assert there.counters == here.counters
-
-
 @pytest.mark.parametrize('cause', CAUSES)
 def test_a_fault_is_counted_under_its_cause_and_leaves_no_trace(
     cause, slot_car_model, live, stream

@@ -18,13 +18,11 @@ from two_manifold_ros.laps.timing import (
     circuit_of,
     LapState,
     LapTimer,
-    lines_in_words,
     live_timer,
     make_timer,
     THIRDS,
 )
 from two_manifold_ros.model.model import RouteModel
-from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
@@ -233,7 +231,11 @@ def test_start_line_and_sectors_by_share_and_by_place_are_the_same(slot_car_mode
         ('here', '', "start line 'here': write X,Y in metres, or a share of a lap"),
         ('1,2,3', '', "start line '1,2,3': write X,Y"),
         ('nan', '', "start line 'nan': write X,Y"),
-        ('1.0', '', "start line '1.0': a share of a lap is at least 0 and below 1"),
+        (
+            '1.0',
+            '',
+            "start line '1.0': write X,Y in metres, or a share of a lap from 0 to below 1",
+        ),
         ('900,900', '', 'm beside the route; name a place on it'),
         ('', 'x', "sector 'x': write X,Y in metres"),
         ('', '0.5 0.2', 'in the order driven'),
@@ -271,24 +273,6 @@ def test_the_track_of_a_spectral_model_has_the_lap_of_the_route(slot_car_model, 
     assert circuit.length_m == pytest.approx(slot_car_model.circuit.length_m, rel=0.03)
     assert circuit.lap_s == pytest.approx(slot_car_model.circuit.lap_s, rel=0.05)
     assert np.diff(circuit.seconds).argmin() == 0
-
-
-def test_a_place_on_a_lap_without_positions_is_refused(slot_car_model):
-    laps_alone = replace(slot_car_model, frame_id=LAP_FRAME)
-    for lines in (('1.0,2.0', ''), ('', '0.2 3,4')):
-        with pytest.raises(InputError, match='no positions: write shares of a lap'):
-            make_timer(laps_alone, *lines)
-    assert make_timer(laps_alone, '0.25', '0.2 0.7').sectors == pytest.approx((0.2, 0.7))
-
-
-def test_the_lines_are_named_in_metres_or_in_shares_where_there_are_none(slot_car_model):
-    timer = make_timer(slot_car_model, sectors='0.25 0.5')
-    lap_s, (x, y) = timer.circuit.lap_s, timer.circuit.points[0]
-    words = lines_in_words(timer, 'map')
-    for part in (f'usually {lap_s:.3f} s', f'({x:.2f}, {y:.2f}) m', '0.250, 0.500 and 1'):
-        assert part in words
-    share = np.arctan2(y, x) / (2.0 * np.pi) % 1.0
-    assert f'{share:.3f} of a lap after' in lines_in_words(timer, LAP_FRAME)
 
 
 @pytest.fixture(scope='module')

@@ -16,7 +16,7 @@ from worlds.table import world_named
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.laps import alignment
 from two_manifold_ros.laps.alignment import align_marks, drive_series, find_path, Grid
-from two_manifold_ros.laps.loop import find_loop, unevenness
+from two_manifold_ros.laps.loop import find_loop
 from two_manifold_ros.laps.ring import ClosedLine, HARMONICS, NOISES, on_line, REACHES
 from two_manifold_ros.laps.unplaced import place, place_by_marks
 from two_manifold_ros.names import LAP_FRAME, MARKS
@@ -107,20 +107,6 @@ def without_a_loop(kind: str, seed: int) -> Floats:
 def test_nothing_is_claimed_where_nothing_repeats(kind: str, seed: int) -> None:
     with pytest.raises(InputError, match='nothing repeats'):
         find_loop(recorded(without_a_loop(kind, seed)))
-
-
-def test_a_steady_drive_is_even_and_a_wild_one_is_not() -> None:
-    steady = np.arange(500)
-    stops = np.concatenate([steady[:200], np.full(100, 199), steady[200:]])
-    wild = np.cumsum(np.random.default_rng(0).permutation(np.repeat([0, 3], [30, 30]).repeat(8)))
-    # Between two drives the way leaps, and nothing is seen.
-    leaps = np.concatenate([np.arange(200), 260 + np.arange(300)])
-    seen = abs(np.arange(500) - 200) > 5
-    assert unevenness(steady, 50, seen) == unevenness(leaps, 50, seen) == 0.0
-    # Where it stands it has no speed.
-    assert unevenness(stops, 50, np.ones(len(stops), dtype=np.bool_)) < 0.3
-    assert unevenness(wild, 50, np.ones(len(wild), dtype=np.bool_)) > 0.5
-    assert unevenness(leaps, 50, np.zeros(500, dtype=np.bool_)) == np.inf
 
 
 SMALL = Grid(6, 2, np.array([0, 1, 2, 3, 4]))
@@ -230,20 +216,6 @@ def test_a_lap_on_the_ring_is_as_long_as_it_takes():
     assert turned == pytest.approx(phases[10])
 
 
-def test_more_fixes_make_the_line_better_and_it_closes():
-    random = np.random.default_rng(0)
-    wanted, errors = np.linspace(0.0, 1.0, 200), []
-    for count in (6, 20, 80):
-        at = random.uniform(0.0, 3.0, count)
-        line = ClosedLine()
-        line.add(at, track(at) + 0.05 * random.standard_normal((count, 2)))
-        found = line.draw().at(wanted)
-        errors.append(np.sqrt(np.square(found - track(wanted)).sum(1).mean()))
-        assert found == pytest.approx(line.draw().at(wanted + 5.0), abs=1e-6)
-    assert errors[2] < 0.1
-    assert errors[2] < errors[0]
-
-
 def naive(at: Floats, places: Floats, wanted: Floats) -> tuple[Floats, Floats, float]:
     """Return line, variances and noise by a Gaussian process in the space of the fixes."""
     middle = places.mean(axis=0)
@@ -289,20 +261,6 @@ def test_sums_of_fixes_draw_the_line_that_all_fixes_draw(count: int):
     assert drawn.at(wanted) == pytest.approx(expected, abs=1e-4)
     assert drawn.variances(wanted) == pytest.approx(variances, rel=1e-3, abs=1e-6)
     assert drawn.noise_m2 == pytest.approx(noise_m2, rel=1e-6)
-
-
-def test_the_line_is_as_unsure_as_it_errs():
-    random = np.random.default_rng(2)
-    wanted, squares = np.linspace(0.0, 1.0, 100), []
-    for _ in range(40):
-        at = random.uniform(0.0, 1.0, 40)
-        line = ClosedLine()
-        line.add(at, track(at) + 0.5 * random.standard_normal((40, 2)))
-        drawn = line.draw()
-        apart = np.square(drawn.at(wanted) - track(wanted)).sum(axis=1)
-        squares.append(apart / drawn.variances(wanted))
-    # Two coordinates; priors of a rougher line than the ellipse make it somewhat less.
-    assert 0.5 < np.mean(squares) < 2.5
 
 
 def fixes_at(recording: Recording, every: slice) -> Recording:

@@ -23,7 +23,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.messages import choose_scene, stamp_fields
 from two_manifold_ros.laps.timing import make_timer
-from two_manifold_ros.laps.unplaced import place_by_imu
+from two_manifold_ros.laps.unplaced import place
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.names import LAP_FRAME
@@ -87,7 +87,7 @@ def test_fixes_and_marks_that_come_while_driving_place_laps_and_move_the_line(
     """The model was trained without any position, and publishes some from the fixes on."""
     recording = replace(run_to_recording(drive), positions=None)
     path = tmp_path / 'laps.npz'
-    save_model(train_model(list(place_by_imu([recording]).recordings), TrainingSettings()), path)
+    save_model(train_model(list(place([recording], None).recordings), TrainingSettings()), path)
     topics = {'mark_topic': 'line', 'fix_topic': 'reference'}
     start('filter_node', model=path, input_timeout_s=60.0, **topics)
     health = Health(talk)

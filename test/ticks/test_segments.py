@@ -5,8 +5,6 @@
 from collections import Counter
 from dataclasses import replace
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
 import numpy as np
 import pytest
 
@@ -32,7 +30,6 @@ STEP_NS = 10_000_000
 PERIOD_NS = 50_000_000
 MAX_GAP_NS = 200_000_000
 NAN = np.nan
-CAUSES = ('non_finite', 'zero_stamp', 'duplicate_stamp', 'out_of_order', 'wild_stamp')
 
 
 def recording(stamps: Ints, samples: Floats | None = None) -> Recording:
@@ -107,22 +104,6 @@ def test_samples_that_are_not_finite_are_as_if_not_there(value):
     samples[40:65] = value
     segments, counts = cut(even(101), samples)
     assert (len(segments), counts['gaps']) == (2, 1)
-
-
-@settings(max_examples=60)
-@given(st.lists(st.integers(-3, 120), max_size=60), st.integers(0, 2**32 - 1))
-def test_every_sample_is_used_or_set_aside_by_cause(steps, seed):
-    generator = np.random.default_rng(seed)
-    stamps = START_NS + np.cumsum(steps, dtype=np.int64) * STEP_NS
-    stamps[generator.random(len(stamps)) < 0.1] = 0
-    samples = generator.normal(size=(len(stamps), 6))
-    samples[generator.random(samples.shape) < 0.03] = np.nan
-    segments, counts = cut(stamps, samples)
-    set_aside = sum(counts[cause] for cause in CAUSES)
-    assert counts['received'] == len(stamps) == counts['used'] + set_aside
-    for segment in segments:
-        assert (np.diff(segment.stamps) == PERIOD_NS).all()
-        assert np.isfinite(segment.values).all()
 
 
 def test_what_shakes_is_the_variance_of_noise_in_ticks_of_each_stretch_alone():

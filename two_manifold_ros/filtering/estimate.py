@@ -185,12 +185,3 @@ def region_of(model: ModelHead, margin: float) -> Floats:
     if not len(known) or not math.isfinite(margin):
         return ANYWHERE
     return np.array([known.min(axis=0) - margin, known.max(axis=0) + margin])
-
-
-def is_worse_than_mean(model: ModelHead) -> bool:
-    """Return whether a model erred no less than the mean position on what training held out."""
-    held_out = model.summary.get('validation')
-    # A summary may be anything.
-    found = held_out if isinstance(held_out, dict) else {}
-    own_m, mean_m = found.get('followed_m'), found.get('mean_position_m')
-    return isinstance(own_m, float) and isinstance(mean_m, float) and own_m >= mean_m

@@ -16,7 +16,6 @@ from two_manifold_ros.filtering.estimate import (
     ANYWHERE,
     Estimate,
     half_axis,
-    is_worse_than_mean,
     limits_of,
     make_tick_filter,
     region_of,
@@ -170,7 +169,11 @@ class Filter:
         )
         self._tick = self._missed = 0
         self._recovering = False
-        self.withheld = is_worse_than_mean(model)
+        held_out = model.summary.get('validation')
+        # A summary may be anything.
+        errors = held_out if isinstance(held_out, dict) else {}
+        own_m, mean_m = errors.get('followed_m'), errors.get('mean_position_m')
+        self.withheld = isinstance(own_m, float) and isinstance(mean_m, float) and own_m >= mean_m
         self.rivals = 0.0
         self.off_route = math.nan
         self.counters: Counter[str] = Counter()
@@ -298,7 +301,7 @@ class Filter:
             self.counters['gaps'] += 1
             period_ns = self.running.period_ns
             began = int(self._averager.clock[1]) - period_ns
-            ticks = round((stamp_ns - began + self._gate.aside_ns) / period_ns)
+            ticks = round((stamp_ns - began) / period_ns)
             # Gaps with less than a tick between them are one.
             self._missed += ticks
             if self._missed > self._window or not self._tick:

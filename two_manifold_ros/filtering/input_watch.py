@@ -8,76 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.compilation import compiled, shared
 from two_manifold_ros.filtering.hypothesis_search import HypothesisSearch
 from two_manifold_ros.filtering.status import Finding
 from two_manifold_ros.ticks.rest import unchanged
-from two_manifold_ros.ticks.stamps import hold_until, JUMP_BACK_NS
+from two_manifold_ros.ticks.stamps import JUMP_BACK_NS, TickAverager
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import TrainedModel
-    from two_manifold_ros.typing import Floats, Ints
+    from two_manifold_ros.typing import Floats
 
 NEVER_NS = -(2**63)
 """The stamp of the newest sample where there is none."""
 
 LARGEST_VALUE = 1e6
 """Larger than any sensor says in any unit: what is above it counts as this."""
-
-
-@shared
-def _read_sample(sample: Floats, last: Floats, now: Floats) -> bool:
-    """Read a sample, and return whether it differs from the one before."""
-    largest = 0.0
-    for c in range(sample.size):
-        value = sample[c]
-        now[c] = min(max(value, -LARGEST_VALUE), LARGEST_VALUE) if np.isfinite(value) else 0.0
-        largest = max(largest, abs(now[c] - last[c]))
-    return largest > 0.0
-
-
-@compiled
-def _take(
-    stamps: Ints, samples: Floats, period: int, clock: Ints, values: tuple[Floats, ...],
-    counts: tuple[Ints, ...], means: Floats, ends: Ints,
-) -> int:  # fmt: skip
-    """
-    Take (n, c) samples with increasing stamps (n,), ns; return how many ticks ended.
-
-    ``means`` and ``ends`` get the ticks, for which there is the ``clock``, see `hold_until`. What
-    is kept of each channel (c,) are as ``values`` the newest one, its integral, the lowest and the
-    highest one, the smallest change, and scratch; as ``counts`` the stamp of the newest change,
-    the number of changes, and of samples that repeat the one before while other channels change:
-    all, those at the lowest and at the highest value. Values that are not finite count as zero.
-    """
-    last, integral, low, high, step, now = values
-    changed, changes, repeats, at_low, at_high = counts
-    ticks = 0
-    for n in range(stamps.size):
-        stamp = stamps[n]
-        ticks += hold_until(clock, last, integral, stamp, period, means[ticks:], ends[ticks:])
-        if not _read_sample(samples[n], last, now):
-            # The driver repeats itself, which is no fault of a single channel.
-            continue
-        for c in range(samples.shape[1]):
-            value = now[c]
-            moved = abs(value - last[c])
-            if moved > 0.0:
-                changed[c] = stamp
-                changes[c] += 1
-                last[c] = value
-                step[c] = min(step[c], moved)
-                if value < low[c]:
-                    low[c] = value
-                    at_low[c] = 0
-                elif value > high[c]:
-                    high[c] = value
-                    at_high[c] = 0
-            else:
-                repeats[c] += 1
-                at_low[c] += value == low[c]
-                at_high[c] += value == high[c]
-    return ticks
 
 
 class InputWatch:
@@ -101,15 +45,11 @@ class InputWatch:
         channels, count = model.channels, len(model.channels.mean)
         # Samples that are looked at together at most: fewer of many channels.
         at_once = min(256, 1 + 65_536 // count)
-        most_ticks = (self.look_ns + model.max_gap_ns) // model.period_ns + 2
         self._max_gap, self._rate_hz = model.max_gap_ns, model.rate_hz
-        self._period_ns = model.period_ns
-        self._clock = np.zeros(2, dtype=np.int64)
-        self._means = np.zeros((most_ticks, count))
-        self._ends = np.zeros(most_ticks, dtype=np.int64)
-        # Arrays of their own and no rows of one, so that a copy of the watch is one, too.
-        self._values = tuple(np.zeros(count) for _ in range(6))
-        self._counts = tuple(np.zeros(count, dtype=np.int64) for _ in range(5))
+        self._averager = TickAverager(count, model.period_ns, self.look_ns + model.max_gap_ns)
+        # When each channel changed last, and the samples of the record behind the one before.
+        self._changed = np.zeros(count, dtype=np.int64)
+        self._record = [np.zeros((1, count))]
         self._search = HypothesisSearch(model)
         self._stamps = np.zeros(at_once, dtype=np.int64)
         self._samples = np.zeros((at_once, count))
@@ -151,13 +91,9 @@ class InputWatch:
             # The first one, or one after a gap or a jump back: with it a tick starts.
             self.newest_ns = self._recorded = stamp_ns
             self._due = stamp_ns + self.look_ns
-            self._clock[:] = stamp_ns, stamp_ns + self._period_ns
-            last, integral, *_, now = self._values
-            _read_sample(sample, last, now)
-            last[:] = now
-            integral[:] = 0.0
-            self._counts[0][:] = stamp_ns
-            self._start_record()
+            self._record = [_cleaned(sample[None])]
+            self._averager.start(stamp_ns, self._record[0][0])
+            self._changed[:] = stamp_ns
             self._search.pause()
             self._forget_faults()
         elif stamp_ns > self.newest_ns:
@@ -173,23 +109,16 @@ class InputWatch:
         if np.abs(sample[self._live]).max() < LARGEST_VALUE:
             self.sample(stamp_ns, sample)
 
-    def _start_record(self) -> None:
-        """Start the record again, and keep the time of the last changes."""
-        last, _, low, high, step, _ = self._values
-        low[:] = high[:] = last
-        step[:] = np.inf
-        for counts in self._counts[1:]:
-            counts[:] = 0
-
     def _look(self) -> None:
         """Look at the samples that came since the last look."""
         count, self._count = self._count, 0
-        now = int(self._stamps[count - 1])
+        stamps, seen = self._stamps[:count], _cleaned(self._samples[:count])
+        now = int(stamps[-1])
         self._counted += count
-        ticks = _take(
-            self._stamps[:count], self._samples[:count], self._period_ns, self._clock,
-            self._values, self._counts, self._means, self._ends,
-        )  # fmt: skip
+        changes = np.diff(np.concatenate([self._record[-1][-1:], seen]), axis=0) != 0.0
+        newest = stamps[count - 1 - np.argmax(changes[::-1], axis=0)]
+        self._changed = np.where(changes.any(axis=0), newest, self._changed)
+        self._record = [*self._record, seen] if self._single else [seen]
         self._due = now + self.look_ns
         if now - self._recorded >= self.record_ns:
             rate_hz = 1e9 * self._counted / (now - self._recorded)
@@ -201,10 +130,10 @@ class InputWatch:
             slow = rate_hz < self.refused_rate_share * self._rate_hz
             self._slow = Finding('too_slow', words, refuses=True) if slow else None
             self._worn = self._find_worn() if self._single else None
-            self._start_record()
+            self._record = [seen[-1:]]
             self._recorded, self._counted = now, 0
-        for tick in range(ticks):
-            self._search.push(self._means[tick])
+        for means in self._averager.take(stamps, seen)[1]:
+            self._search.push(means)
         stuck = self._find_stuck(now)
         refusal = stuck if stuck is not None and stuck.refuses else self._slow
         # A channel that stands still may be one that another mounting leaves without work.
@@ -212,7 +141,7 @@ class InputWatch:
 
     def _find_stuck(self, now: int) -> Finding | None:
         """Return a finding on channels without a change at the stamp of the newest sample, ns."""
-        still = now - self._counts[0][self._live]
+        still = now - self._changed[self._live]
         if still.min() > self._all_still_ns:
             words = (
                 f'no channel has changed at all for {still.min() * 1e-9:.1f} s: the driver '
@@ -222,7 +151,7 @@ class InputWatch:
         which = np.flatnonzero(still > self._still_ns)
         if not self._single or not which.size:
             return None
-        last = self._values[0][self._live]
+        last = self._record[-1][-1][self._live]
         shown = ', '.join(f'{self._names[c]} at {last[c]:.3g}' for c in which)
         words = (
             f'{shown} has not changed for {still[which].min() * 1e-9:.1f} s while other channels '
@@ -237,10 +166,16 @@ class InputWatch:
         It repeats an extreme that is less than training reached; or its smallest change is large
         beside training and its own range.
         """
-        _, changes, repeats, at_low, at_high = (each[self._live] for each in self._counts)
-        _, _, low, high, step, _ = (each[self._live] for each in self._values)
-        judged = self._fine & (changes >= 10)
-        cut = judged & (at_low + at_high >= 0.7 * repeats)
+        rows = np.concatenate(self._record)[:, self._live]
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        steps = np.abs(np.diff(rows, axis=0))
+        changes = steps > 0.0
+        step = np.where(changes, steps, np.inf).min(axis=0)
+        # A driver that repeats a whole sample is no fault of a single channel.
+        repeats = ~changes & changes.any(axis=1, keepdims=True)
+        at_low, at_high = ((repeats & (rows[1:] == each)).sum(axis=0) for each in (low, high))
+        judged = self._fine & (changes.sum(axis=0) >= 10)
+        cut = judged & (at_low + at_high >= 0.7 * repeats.sum(axis=0))
         for times, extreme in ((at_low, low), (at_high, high)):
             news = np.abs(extreme) < 0.95 * self._largest
             for c in np.flatnonzero(cut & news & (times >= 5)):
@@ -257,3 +192,9 @@ class InputWatch:
             )
             return Finding('coarse', words, refuses=False)
         return None
+
+
+def _cleaned(samples: Floats) -> Floats:
+    """Return samples to reckon with: what is not finite counts as zero."""
+    bounded = np.clip(samples, -LARGEST_VALUE, LARGEST_VALUE)
+    return np.where(np.isfinite(samples), bounded, 0.0)

@@ -190,11 +190,10 @@ class PositionModes:
     """
     Modes of the belief about the place, at positions (N, 2): nearby places are summed in cells.
 
-    At ``most`` so many are returned, and none below the chance ``faintest``.
+    At most 50 are returned, and none below a chance of 0.001.
     """
 
-    def __init__(self, positions: Floats, most: int = 50, faintest: float = 1e-3) -> None:
-        self._most, self._faintest = most, faintest
+    def __init__(self, positions: Floats) -> None:
         known: Bools = np.asarray(np.isfinite(positions).all(axis=1))
         self._known = np.flatnonzero(known)
         self._positions = positions[self._known]
@@ -209,8 +208,8 @@ class PositionModes:
         """Return modes (m, 3) of chances (N,): x, y in metres and chance, the likeliest first."""
         own = weights[self._known]
         chances = np.bincount(self._cells, own)
-        chosen = np.flatnonzero(chances >= self._faintest)
-        chosen = chosen[np.argsort(-chances[chosen], kind='stable')][: self._most]
+        chosen = np.flatnonzero(chances >= 1e-3)
+        chosen = chosen[np.argsort(-chances[chosen], kind='stable')][:50]
         sums = [np.bincount(self._cells, own * axis)[chosen] for axis in self._positions.T]
         return np.column_stack([*(each / chances[chosen] for each in sums), chances[chosen]])
 

@@ -42,13 +42,23 @@ class Successor:
         self.failure = ''
         self.details = ''
         self._newer: SimpleQueue[Sample | str] = SimpleQueue()
+
+        def prepare() -> None:
+            live = make()
+            # An estimate from the old samples that it was made with is not about the present.
+            live.latest = None
+            if past:
+                # A drive that goes on does not begin here.
+                live.lose()
+            self.filter = live
+            span_ns = WINDOWS_FED * live.model.window_ns
+            for stamp_ns, values in past:
+                if past[-1][0] - stamp_ns <= span_ns:
+                    live.push(stamp_ns, values)
+            self._use_newer([])
+
         # A daemon, so that Ctrl-C ends the node while it loads.
-        self._thread = Thread(
-            target=self._attempt,
-            args=(lambda: self._prepare(make, past),),
-            daemon=True,
-            name='successor',
-        )
+        self._thread = Thread(target=self._attempt, args=(prepare,), daemon=True, name='successor')
         self._thread.start()
         if at_once:
             self._thread.join()
@@ -86,20 +96,6 @@ class Successor:
         if self.prepared and not self.failure:
             self._attempt(lambda: self._use_newer(estimates))
         return estimates
-
-    def _prepare(self, make: Callable[[], Filter], past: Sequence[Sample]) -> None:
-        live = make()
-        # An estimate from the old samples that it was made with is not about the present.
-        live.latest = None
-        if past:
-            # A drive that goes on does not begin here.
-            live.lose()
-        self.filter = live
-        span_ns = WINDOWS_FED * live.model.window_ns
-        for stamp_ns, values in past:
-            if past[-1][0] - stamp_ns <= span_ns:
-                live.push(stamp_ns, values)
-        self._use_newer([])
 
     def _attempt(self, work: Callable[[], None]) -> None:
         self.failure, self.details = why_it_fails(work)

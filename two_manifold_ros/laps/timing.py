@@ -25,7 +25,6 @@ from two_manifold_ros.model.circuit import (
     seconds_at,
     UNSURE,
 )
-from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.route.route import LIMITS
 from two_manifold_ros.ticks.standing import stretches_of
 
@@ -364,12 +363,6 @@ def make_timer(model: ModelHead, start_line: str = '', sectors: str = '') -> Lap
     semicolons; their shares count from the start line. Without them there are thirds.
     """
     circuit = circuit_of(model)
-    if model.frame_id == LAP_FRAME and ',' in start_line + sectors:
-        msg = (
-            f'{(start_line + " " + sectors).strip()!r} has a place, and the model knows laps and '
-            'no positions: write shares of a lap from 0 to 1, such as 0.25'
-        )
-        raise InputError(msg)
     if start_line.strip():
         circuit = circuit.starting_at(_metres(circuit, start_line.strip(), 'start line'))
     if not sectors.strip():
@@ -383,22 +376,6 @@ def make_timer(model: ModelHead, start_line: str = '', sectors: str = '') -> Lap
         )
         raise InputError(msg)
     return LapTimer(circuit, shares)
-
-
-def lines_in_words(timer: LapTimer, frame: str) -> str:
-    """Return the lines that a timer has, of a model whose positions are in a frame."""
-    circuit = timer.circuit
-    x, y = circuit.points[0].tolist()
-    if frame == LAP_FRAME:
-        share = math.atan2(y, x) / (2.0 * math.pi) % 1.0
-        where = f'{share:.3f} of a lap after the start of the laps of the training'
-    else:
-        where = f'({x:.2f}, {y:.2f}) m, {circuit.length_m:.2f} m around'
-    sectors = ', '.join(f'{each:.3f}' for each in timer.sectors)
-    return (
-        f'Times laps of usually {circuit.lap_s:.3f} s: start line at {where}; sectors end at '
-        f'{sectors} and 1 of a lap'
-    )
 
 
 def circuit_of(model: ModelHead) -> Circuit:
@@ -428,16 +405,13 @@ def _metres(circuit: Circuit, text: str, what: str) -> float:
         numbers = [float(each) for each in text.split(',')]
     except ValueError:
         numbers = []
-    if not all(map(math.isfinite, numbers)) or len(numbers) not in {1, 2}:
-        msg = (
-            f'{what} {text!r}: write X,Y in metres, or a share of a lap from 0 to 1 such as 0.25; '
-            'several are apart by blanks'
-        )
-        raise InputError(msg)
     if len(numbers) == 1 and 0.0 <= numbers[0] < 1.0:
         return numbers[0] * circuit.length_m
-    if len(numbers) == 1:
-        msg = f'{what} {text!r}: a share of a lap is at least 0 and below 1'
+    if len(numbers) != 2 or not all(map(math.isfinite, numbers)):
+        msg = (
+            f'{what} {text!r}: write X,Y in metres, or a share of a lap from 0 to below 1 such as '
+            '0.25; several are apart by blanks'
+        )
         raise InputError(msg)
     spot = circuit.locate(np.array(numbers), np.zeros(2))
     if math.isnan(spot.metres):

@@ -49,8 +49,8 @@ def place(recordings: Sequence[Recording], marks: str | None) -> Placed:
     Marks are a topic of the recordings, with a message of any type at each passage.
     """
     if marks is not None:
-        stamps = [np.sort(read_stamps(each.name, marks, each.imu)) for each in recordings]
-        return place_by_marks(recordings, stamps)
+        passed = [np.sort(read_stamps(each.name, marks, each.imu)) for each in recordings]
+        return place_by_marks(recordings, passed)
     joined, shifts = _joined(recordings)
     loop = find_loop(joined)
     parts = []

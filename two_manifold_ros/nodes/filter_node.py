@@ -27,7 +27,7 @@ from two_manifold_ros.interface.session import Arrivals, Session
 from two_manifold_ros.interface.status import LEAST_CHANCE
 from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.laps.live import LiveLaps
-from two_manifold_ros.laps.timing import lines_in_words, live_timer
+from two_manifold_ros.laps.timing import live_timer
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.nodes.callbacks import check_transform, EstimatePublishers, ImuTopic
 from two_manifold_ros.nodes.health import limits_line, startup_lines, StatusPublisher
@@ -214,11 +214,6 @@ class FilterNode(BackgroundNode):
         lines = startup_lines(self._estimates.scene, path, self._imu.name, topics)
         for line in (*lines, limits_line(session.filter.limits, self._chosen.input_timeout_s)):
             self.get_logger().info(line)
-        laps = self._estimates.laps_by_route
-        for name, each in session.model.routes.items():
-            if name in laps:
-                words = lines_in_words(laps[name].timer, each.frame_id)
-                self.get_logger().info(f'{name}: {words}' if name else words)
 
     def _restart(self, cause: str) -> None:
         if self._session is not None:

@@ -60,10 +60,11 @@ class NoveltyScore:
     distance away is refused whatever its contrast, as in other units, without gravity or stuck.
     """
 
-    def __init__(self, anchors: NoveltyAnchors, width: int, far: float = 10.0) -> None:
+    far = 10.0
+
+    def __init__(self, anchors: NoveltyAnchors, width: int) -> None:
         self._anchors = anchors
         self._most_still = anchors.still + width
-        self._far = far
         self._recent = np.zeros(width)
         self.clear()
 
@@ -93,7 +94,7 @@ class NoveltyScore:
         above = (average - anchors.own) / contrast_gap(anchors.own, anchors.other)
         return max(
             math.pow(2.0, above),
-            NOVEL * nearest / (self._far * anchors.squared),
+            NOVEL * nearest / (self.far * anchors.squared),
             self.frozen(still),
         )
 

@@ -63,13 +63,11 @@ class StampGate(Generic[Item]):
     one flipped bit would cost two resets. So the sample waits. If the next one continues what was
     before the jump, it was *wild* and is dropped. If not, the jump is believed, and it passes
     first. Then late samples are sorted, where that is asked for, and each is judged against the
-    newest one used. A step forward by more than ``max_gap_ns`` is a gap. So is a clock that was
-    set back: where for longer than that only older stamps came, which the next one continues.
+    newest one used. A step forward by more than ``max_gap_ns`` is a gap.
 
     ``jump_ns``, by default the longest gap and how late samples may come, may change on the way. A
-    sample may come ``reorder_ns`` late, less than ``JUMP_BACK_NS``; all others wait as long.
-    During ``aside_ns`` before the newest stamp nothing was used. A stamp that
-    ``jumped`` is there with its item until the next one decides what that means.
+    sample may come ``reorder_ns`` late, less than ``JUMP_BACK_NS``; all others wait as long. A
+    stamp that ``jumped`` is there with its item until the next one decides what that means.
     """
 
     def __init__(self, max_gap_ns: int, jump_ns: int | None = None, reorder_ns: int = 0) -> None:
@@ -78,14 +76,11 @@ class StampGate(Generic[Item]):
         self._forget()
 
     def _forget(self) -> None:
-        self.aside_ns = 0
-        # Newest that came without a jump; late ones by stamp; newest one used, and the first and
-        # last of the older ones since.
+        # Newest that came without a jump; late ones by stamp; newest one used.
         self._came: int | None = None
         self.jumped: tuple[int, Item] | None = None
         self._late: list[tuple[int, Item]] = []
         self._used: int | None = None
-        self._older: tuple[int, int] | None = None
 
     @property
     def waiting(self) -> int:
@@ -167,17 +162,11 @@ class StampGate(Generic[Item]):
             return Verdict.START
         step = stamp - newest
         if -JUMP_BACK_NS < step <= 0:
-            first, last = self._older or (stamp, stamp)
-            self._older = first, max(last, stamp)
             return Verdict.OUT_OF_ORDER if step else Verdict.DUPLICATE
-        # For how long older stamps came that this one continues.
-        first, last = self._older or (stamp, stamp)
-        continues = last - first > self._max_gap and 0 < stamp - last <= self._max_gap
-        self.aside_ns = stamp - first if continues else 0
-        self._used, self._older = stamp, None
+        self._used = stamp
         if step < 0:
             return Verdict.JUMP_BACK
-        return Verdict.GAP if step > self._max_gap or self.aside_ns else Verdict.ACCEPT
+        return Verdict.GAP if step > self._max_gap else Verdict.ACCEPT
 
 
 @dataclass(frozen=True)
@@ -315,42 +304,24 @@ def _average(
     return count
 
 
-def average_ticks(stamps: Ints, samples: Floats, period_ns: int) -> tuple[Ints, Floats]:
-    """
-    Average finite (N, c) samples without gaps over ticks: their ends (T,), ns, and means (T, c).
-
-    The (N,) stamps, ns, increase strictly; the first tick starts at the first one.
-    """
-    count = int((stamps[-1] - stamps[0]) // period_ns) if len(stamps) else 0
-    means, ends = np.empty((count, samples.shape[1])), np.empty(count, dtype=np.int64)
-    if count:
-        clock, held = np.array([stamps[0], stamps[0] + period_ns]), samples[0].copy()
-        rest = np.ascontiguousarray(samples)[1:]
-        _average(clock, held, np.zeros_like(held), stamps[1:], rest, period_ns, means, ends)
-    return ends, means
-
-
 class TickAverager:
     """
-    Average a live stream of (c,) samples over ticks.
+    Average a stream of (c,) samples over ticks, live or recorded.
 
-    ``max_gap_ns``, the longest step between samples, bounds the ticks that one sample can end. The
-    ``clock`` (2,) has the newest stamp and the end of the running tick, ns.
+    ``span_ns``, the longest time from one sample to those taken next, bounds the ticks that end
+    then. The ``clock`` (2,) has the newest stamp and the end of the running tick, ns.
     """
 
-    def __init__(self, channels: int, period_ns: int, max_gap_ns: int) -> None:
+    def __init__(self, channels: int, period_ns: int, span_ns: int) -> None:
         self._period = period_ns
         self.clock = np.zeros(2, dtype=np.int64)
-        self._held = np.zeros(channels)
-        self._integral = np.zeros(channels)
-        most = max_gap_ns // period_ns + 2
-        self._means = np.zeros((most, channels))
-        self._ends = np.zeros(most, dtype=np.int64)
+        self._held, self._integral = np.zeros((2, channels))
+        most = span_ns // period_ns + 2
+        self._means, self._ends = np.zeros((most, channels)), np.zeros(most, dtype=np.int64)
 
     def start(self, stamp: int, sample: Floats) -> None:
         """Restart the grid of ticks at this sample."""
-        self.clock[0] = stamp
-        self.clock[1] = stamp + self._period
+        self.clock[:] = stamp, stamp + self._period
         self._integral[:] = 0.0
         self._held[:] = sample
 
@@ -361,3 +332,24 @@ class TickAverager:
         )
         self._held[:] = sample
         return count, self._ends, self._means
+
+    def take(self, stamps: Ints, samples: Floats) -> tuple[Ints, Floats]:
+        """Take (N, c) samples; return ends and means of ticks, valid until the next call."""
+        count = _average(
+            self.clock, self._held, self._integral, stamps, samples, self._period, self._means,
+            self._ends,
+        )  # fmt: skip
+        return self._ends[:count], self._means[:count]
+
+
+def average_ticks(stamps: Ints, samples: Floats, period_ns: int) -> tuple[Ints, Floats]:
+    """
+    Average finite (N, c) samples without gaps over ticks: their ends (T,), ns, and means (T, c).
+
+    The (N,) stamps, ns, increase strictly; the first tick starts at the first one.
+    """
+    span_ns = int(stamps[-1] - stamps[0]) if len(stamps) else 0
+    averager = TickAverager(samples.shape[1], period_ns, span_ns)
+    if span_ns:
+        averager.start(int(stamps[0]), samples[0])
+    return averager.take(stamps[1:], np.ascontiguousarray(samples)[1:])

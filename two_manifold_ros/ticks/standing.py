@@ -56,40 +56,38 @@ def standing(tracks: Sequence[Floats], usual_mps: float, period_s: float) -> lis
     Where it gets less far in one of `STANDS_S` than a vehicle at a tenth of the usual speed, and
     than a tenth of the route is wide.
     """
-    known = [track[np.isfinite(track).all(axis=1)] for track in tracks]
-    size = float(np.linalg.norm(np.ptp(np.concatenate(known), axis=0)))
-    slow_mps, most_m = SLOW_SHARE * usual_mps, SLOW_SHARE * size
-    return [_standing(track, slow_mps, most_m, period_s) for track in tracks]
-
-
-def _standing(track: Floats, slow_mps: float, most_m: float, period_s: float) -> Bools:
-    still: Bools = np.zeros(len(track), dtype=np.bool_)
-    briefly = still
-    for seconds in STANDS_S:
-        width = max(round(seconds / period_s), 2) + 1
-        if len(track) < width:
-            break
-        widest = _running(np.maximum, track, width) - _running(np.minimum, track, width)
-        extent = np.linalg.norm(widest, axis=1)
-        # Where positions jump, or laps take a second or two, speed does not show standstill.
-        stays = extent < min(slow_mps * (width - 1) * period_s, most_m)
-        # Every tick of such a window.
-        counts = np.cumsum(np.concatenate([stays, np.zeros(width, dtype=np.bool_)]))
-        counts[width:] -= counts[:-width].copy()
-        still = still | (counts[: len(track)] > 0)
-        if seconds == STANDS_S[0]:
-            briefly = still.copy()
-    nearby = round(2.0 * STANDS_S[-1] / period_s)
-    near = min(slow_mps * STANDS_S[0], most_m)
-    for begin, end in stretches_of(still):
-        # The last metres before it stands, and the first after, are driven.
-        here = track[begin:end]
-        first = _ticks_to_come(here[:nearby], near)
-        last = _ticks_to_come(here[::-1][:nearby], near)
-        # But not where the shortest window shows it: it moved on by a little and stood again.
-        still[begin : begin + first] = briefly[begin : begin + first]
-        still[end - last : end] = briefly[end - last : end]
-    return still
+    known = np.concatenate([track[np.isfinite(track).all(axis=1)] for track in tracks])
+    slow_mps = SLOW_SHARE * usual_mps
+    most_m = SLOW_SHARE * float(np.linalg.norm(np.ptp(known, axis=0)))
+    nearby, near = round(2.0 * STANDS_S[-1] / period_s), min(slow_mps * STANDS_S[0], most_m)
+    found = []
+    for track in tracks:
+        still: Bools = np.zeros(len(track), dtype=np.bool_)
+        briefly = still
+        for seconds in STANDS_S:
+            width = max(round(seconds / period_s), 2) + 1
+            if len(track) < width:
+                break
+            widest = _running(np.maximum, track, width) - _running(np.minimum, track, width)
+            extent = np.linalg.norm(widest, axis=1)
+            # Where positions jump, or laps take a second or two, speed does not show standstill.
+            stays = extent < min(slow_mps * (width - 1) * period_s, most_m)
+            # Every tick of such a window.
+            counts = np.cumsum(np.concatenate([stays, np.zeros(width, dtype=np.bool_)]))
+            counts[width:] -= counts[:-width].copy()
+            still = still | (counts[: len(track)] > 0)
+            if seconds == STANDS_S[0]:
+                briefly = still.copy()
+        for begin, end in stretches_of(still):
+            # The last metres before it stands, and the first after, are driven.
+            here = track[begin:end]
+            first = _ticks_to_come(here[:nearby], near)
+            last = _ticks_to_come(here[::-1][:nearby], near)
+            # But not where the shortest window shows it: it moved on by a little and stood again.
+            still[begin : begin + first] = briefly[begin : begin + first]
+            still[end - last : end] = briefly[end - last : end]
+        found.append(still)
+    return found
 
 
 def _running(extreme: np.ufunc, track: Floats, width: int) -> Floats:
