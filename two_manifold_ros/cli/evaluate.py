@@ -124,7 +124,7 @@ def _report(
             warn(f'{name}: {doubt}' if several else doubt)
         tables = score_tables(each, own)
         shown += [f'\n{name}:'] if several else []
-        shown += [*tables, *_sentences(each, own, name)]
+        shown += [*tables, *_sentences(each, name)]
         if args.report:
             from two_manifold_ros.pages.report import title_of, write_page  # noqa: PLC0415 - an extra
             from two_manifold_ros.pages.sections import run_sections  # noqa: PLC0415 - an extra
@@ -143,26 +143,21 @@ def _report(
     options.answer(args, content, shown, of_routes(verdicts) if several else verdicts[route])
 
 
-def _sentences(evaluation: Evaluation, model: ModelHead, route: str) -> Iterator[str]:
+def _sentences(evaluation: Evaluation, route: str) -> Iterator[str]:
     """Yield what was withheld, how well names were known if they could be wrong, what was lost."""
     if evaluation.published and evaluation.withheld:
         yield evaluation.describe_withheld()
     if evaluation.naming is not None:
-        lines = bool(model.route_names)
-        named = [f'the route {route}'] * bool(route) + ['a line that passes there'] * lines
-        if named:
-            right, wrong = evaluation.naming.right, evaluation.naming.wrong_published
-            of_another = (
-                'none of them are published'
-                if wrong is None
-                else f'{100.0 * wrong:.1f} % of the positions that are published then are of '
-                'another one'
-            )
-            subject = ', and '.join(named) + (' is' if len(named) == 1 else ', are')
-            yield (
-                f'{subject} named at {100.0 * right:.1f} % of the ticks after one and a half '
-                f'windows; {of_another}'
-            )
+        right, wrong = evaluation.naming.right, evaluation.naming.wrong_published
+        of_another = (
+            'none of them are published'
+            if wrong is None
+            else f'{100.0 * wrong:.1f} % of the positions published then are of another one'
+        )
+        yield (
+            f'the route {route} is named at {100.0 * right:.1f} % of the ticks after one and a '
+            f'half windows; {of_another}'
+        )
     if count := evaluation.to_json()['samples'].get(UNUSABLE, 0):
         yield (
             f'{count} estimates had no usable position on the route at one horizon or more: '

@@ -220,10 +220,10 @@ def run_fleet(args: Namespace) -> int:
     fleets = fleets_of(scores)
     troubles = [each.trouble for each in scores if each.trouble]
     warn(*troubles)
-    totals = {name: each.total for name, each in fleets.items()}
+    totals = {name: each.all for name, each in fleets.items()}
     content = {
         'model': args.model,
-        'routes': {name: each.to_json() for name, each in fleets.items()},
+        'routes': {name: asdict(each) for name, each in fleets.items()},
         'drives': [_plain(each) for each in scores],
     }
     shown = [each for name, fleet in fleets.items() for each in _fleet(fleet, name)]
@@ -244,11 +244,10 @@ def _plain(score: DriveScore) -> dict[str, Any]:
 def _fleet(fleet: Fleet, route: str) -> Iterator[str | Table]:
     """Yield tables of the scores by vehicle and by day."""
     named = f'route {route}, ' if route else ''
-    for what in ('vehicle', 'day'):
-        totals = fleet.by(what)
+    for what, totals in (('vehicle', fleet.vehicles), ('day', fleet.days)):
         rows = [[name, *_cells(total)] for name, total in totals.items()]
         if len(rows) > 1:
-            rows.append(['all', *_cells(fleet.total)])
+            rows.append(['all', *_cells(fleet.all)])
         header = [
             what, 'drives', 'ticks', 'published', 'mean, m', 'published:\nmean', 'worst, m',
             'worst drive',

@@ -80,9 +80,6 @@ class Codebook:
 def learn_codebook(rows: Floats, most: int, seed: int) -> Codebook:
     """Cluster finite (T, d) rows by seeded k-means to at most so many codes that are used."""
     distinct = np.unique(rows, axis=0)
-    if not len(distinct):
-        msg = 'there is nothing to cluster; give a longer recording'
-        raise InputError(msg)
     with warnings.catch_warnings():
         # Of clusters that lost all their rows, which are left out below.
         warnings.simplefilter('ignore', UserWarning)

@@ -22,6 +22,7 @@ from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import ItemJournal, spread
 from two_manifold_ros.inspection.positions import check_units
@@ -136,7 +137,8 @@ def survey_bags(
     """Survey the first ``until_s`` of bags where they are read, unless a journal knows them."""
     own = {identity(path): path for path in paths}
     keys = {
-        each: f'{options} {until_s} {public(path)} {state_of(path)}' for each, path in own.items()
+        each: f'{__version__} {options} {until_s} {public(path)} {state_of(path)}'
+        for each, path in own.items()
     }
     # Addresses that differ in what is secret alone, as in a query, are alike in a journal.
     alike = Counter(keys.values())
