@@ -128,7 +128,7 @@ def _same(value: Value) -> Value:
 _FORMAT = 'two_manifold bags 1'
 
 
-class ItemJournal:
+class ItemJournal(dict[str, Any]):
     """
     Results of items in a file, a line for each as it comes, so that a run that ended goes on.
 
@@ -136,8 +136,8 @@ class ItemJournal:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self._kept = path, dict[str, Any]()
-        text = ''
+        super().__init__()
+        self.path, text = path, ''
         with checked(path, 'journal of bags', 'move it, or name another model'):
             with suppress(FileNotFoundError):
                 text = read_text(path, MOST_KEPT)
@@ -147,24 +147,16 @@ class ItemJournal:
         for line in lines:
             with suppress(ValueError, TypeError):
                 item, result = parse_json(line)
-                self._kept[item] = result
+                self[item] = result
         if not text:
             replace_text(path, [json.dumps({'format': _FORMAT}), '\n'], 'journal')
         elif lines[-1:] != ['']:
             # A line that was cut off would swallow the next one.
             self._append('\n')
 
-    def __len__(self) -> int:
-        """Return how many results are kept."""
-        return len(self._kept)
-
-    def find(self, item: str) -> Any:  # noqa: ANN401 - whatever was kept
-        """Return the result of an item; ``None`` where it is not known."""
-        return self._kept.get(item)
-
-    def keep(self, item: str, result: Any) -> None:  # noqa: ANN401 - as above
-        """Add a result, of JSON values."""
-        self._kept[item] = result
+    def keep(self, item: str, result: Any) -> None:  # noqa: ANN401 - any value of JSON
+        """Add a result."""
+        self[item] = result
         self._append(json.dumps((item, result), allow_nan=False) + '\n')
 
     def _append(self, text: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import check_imu
+from two_manifold_ros.evaluation.evaluate import imu_misfit
 from two_manifold_ros.evaluation.scores import Score, score, truth_ahead
 from two_manifold_ros.hse_hmm.readout import fit_ridge, segment_targets
 from two_manifold_ros.recordings.excursions import usable_places
@@ -156,7 +156,8 @@ class ScoredSegment(Segment):
 def cut_tests(recording: Recording, train: TrainSplit) -> Iterator[ScoredSegment]:
     """Cut a recording like the training part at its gaps; ticks after the first window count."""
     dataset = train.dataset
-    check_imu(recording, dataset)
+    if trouble := imu_misfit(recording, dataset):
+        raise InputError(trouble)
     check_one_plane([train.recordings[0], recording])
     channels = dataset.channels
     samples = channels.without_dead(recording.imu.samples)

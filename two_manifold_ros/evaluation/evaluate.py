@@ -252,18 +252,12 @@ def _misfit(model: ModelHead, recording: Recording) -> str:
     return ''
 
 
-def check_imu(recording: Recording, ticks: ModelHead | Dataset) -> None:
-    """
-    Raise ``InputError`` where an IMU has other channels than ticks, or no sample, or is slower.
-
-    So it does where a channel that they use is dead.
-    """
-    if trouble := imu_misfit(recording, ticks):
-        raise InputError(trouble)
-
-
 def imu_misfit(recording: Recording, ticks: ModelHead | Dataset) -> str:
-    """Return the sentence of `check_imu`; empty if there is none."""
+    """
+    Return in a sentence why an IMU does not fit ticks; empty if it does.
+
+    It has other channels, no sample, is slower, or is dead on a channel that they use.
+    """
     imu, live, names = recording.imu, ticks.channels.live, np.array(ticks.channels.names)
     place = f'{recording.name}: topic {imu.topic}'
     if ticks.channels.names != imu.names:
