@@ -14,6 +14,7 @@ fastmath set that keeps NaN and infinity visible.
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cache
 import gc
 import grp
 import hashlib
@@ -65,12 +66,10 @@ def cache_folder() -> Path | None:
     if given := os.environ.get('TWO_MANIFOLD_CACHE', ''):
         return Path(given).absolute()
     base = Path(os.environ.get('XDG_CACHE_HOME', ''))
-    if not base.is_absolute():
-        try:
-            base = Path.home() / '.cache'
-        except RuntimeError:
-            return None
-    return base / 'two_manifold_ros'
+    # Without a home there is none.
+    with suppress(RuntimeError):
+        return (base if base.is_absolute() else Path.home() / '.cache') / 'two_manifold_ros'
+    return None
 
 
 def digest_of(package: Path) -> str:
@@ -123,7 +122,6 @@ class Store:
     def __init__(self) -> None:
         self.folder: Path | None = None
         self.trouble = 'this user has no home, set TWO_MANIFOLD_CACHE to a folder of its own'
-        self._warned = False
         base = cache_folder()
         if base is None:
             return
@@ -151,13 +149,12 @@ class Store:
                 'folder that can be written to'
             )
 
+    @cache  # noqa: B019 - there is one
     def warn(self) -> None:
         """Say once that nothing is kept."""
-        if not self._warned:
-            self._warned = True
-            logging.getLogger('two_manifold_ros').warning(
-                'Loops are compiled again by every process, which takes seconds: %s.', self.trouble
-            )
+        logging.getLogger('two_manifold_ros').warning(
+            'Loops are compiled again by every process, which takes seconds: %s.', self.trouble
+        )
 
 
 STORE = Store()

@@ -128,45 +128,35 @@ def _same(value: Value) -> Value:
 _FORMAT = 'two_manifold bags 1'
 
 
-class ItemJournal:
+class ItemJournal(dict[str, Any]):
     """
     Results of items in a file, a line for each as it comes, so that a run that ended goes on.
 
-    A line that was cut off by the end of a run is forgotten, and so is all that another version of
-    this package wrote.
+    A line that was cut off by the end of a run is forgotten.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self._kept = path, dict[str, Any]()
-        head, text = json.dumps({'format': _FORMAT, 'version': __version__}), ''
+        super().__init__()
+        self.path, text = path, ''
         with checked(path, 'journal of bags', 'move it, or name another model'):
             with suppress(FileNotFoundError):
                 text = read_text(path, MOST_KEPT)
-            first, *lines = text.split('\n')
-            if text and _FORMAT not in first:
+            head, *lines = text.split('\n')
+            if text and _FORMAT not in head:
                 refuse('it is something else')
-        if first != head:
-            replace_text(path, [head, '\n'], 'journal')
-            return
         for line in lines:
             with suppress(ValueError, TypeError):
                 item, result = parse_json(line)
-                self._kept[item] = result
-        # A line that was cut off would swallow the next one.
-        if lines[-1:] != ['']:
+                self[item] = result
+        if not text:
+            replace_text(path, [json.dumps({'format': _FORMAT}), '\n'], 'journal')
+        elif lines[-1:] != ['']:
+            # A line that was cut off would swallow the next one.
             self._append('\n')
 
-    def __len__(self) -> int:
-        """Return how many results are kept."""
-        return len(self._kept)
-
-    def find(self, item: str) -> Any:  # noqa: ANN401 - whatever was kept
-        """Return the result of an item; ``None`` where it is not known."""
-        return self._kept.get(item)
-
-    def keep(self, item: str, result: Any) -> None:  # noqa: ANN401 - as above
-        """Add a result, of JSON values."""
-        self._kept[item] = result
+    def keep(self, item: str, result: Any) -> None:  # noqa: ANN401 - any value of JSON
+        """Add a result."""
+        self[item] = result
         self._append(json.dumps((item, result), allow_nan=False) + '\n')
 
     def _append(self, text: str) -> None:
@@ -302,16 +292,15 @@ def _started(workers: int) -> Iterator[Any]:
 def _check_versions(client: Any) -> None:  # noqa: ANN401 - of an extra
     """Refuse workers that do not have this version of the package."""
     try:
-        versions = client.run(_version)
+        other = {*client.run(_version).values()} - {__version__}
     except ModuleNotFoundError as error:
-        versions = {'that answers': f'no Python package {error.name}'}
-    for worker, found in sorted(versions.items()):
-        if found != __version__:
-            msg = (
-                f'the worker {worker} has {found}, and here is two_manifold_ros {__version__}: '
-                'install the same version on all machines, with all that is installed here'
-            )
-            raise InputError(msg)
+        other = {f'no Python package {error.name}'}
+    if other:
+        msg = (
+            f'a worker has {min(other)}, and here is two_manifold_ros {__version__}: install the '
+            'same version on all machines, with all that is installed here'
+        )
+        raise InputError(msg)
 
 
 def dask_setup(_: Any) -> None:  # noqa: ANN401 - of an extra

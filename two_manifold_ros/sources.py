@@ -386,9 +386,6 @@ _REASONS = {
 }
 """Cause and cure by what is in the words of `_reason`; the first that fits counts."""
 
-_FIRST_WORD = 10
-"""Characters of a message in which a status is in words; what follows may be an address."""
-
 
 def _reason(error: Exception) -> str:
     """Return cause and cure in words of our own."""
@@ -399,10 +396,11 @@ def _reason(error: Exception) -> str:
             f'such addresses need the Python package {package}: install it with pip install '
             f"{package}, or all that they need with pip install '.[remote]' in the checkout"
         )
-    # Some stores have types of errors, some a status as a number, and some one in words.
+    # Some stores have types of errors, some a status as a number, and some one in the first
+    # characters of a message, of which the rest may be an address.
     numbers = [getattr(each, name, None) for each in chain for name in ('status', 'code')]
     status = next((f'status {each}' for each in numbers if each and isinstance(each, int)), '')
-    words = ' '.join([*(type(each).__name__ for each in chain), str(error)[:_FIRST_WORD], status])
+    words = ' '.join([*(type(each).__name__ for each in chain), str(error)[:10], status])
     words = f'{words} number {getattr(error, "errno", 0)}'.lower()
     other = f'it cannot be read ({status or type(error).__name__}): try again, or copy it by hand'
     return next((reason for part, reason in _REASONS.items() if re.search(part, words)), other)

@@ -54,10 +54,9 @@ class Stopping:
     """
     A context manager that the first ``signal`` ends, or in which it only leaves its number.
 
-    Whichever it is, it raises `Stopped`, which the block ends with in silence, unless ``at_once``
-    is false; later signals are left unheard, so that they disturb no cleaning up, and so are all
-    after the block where it ``is_last``. A hang-up that is ignored, as by ``nohup``, stays so.
-    Only for the main thread, where signals are heard.
+    It raises `Stopped`, which the block ends with in silence, unless ``at_once`` is false; later
+    signals are left unheard, as in cleaning up, and so are all after the block where it
+    ``is_last``. A hang-up that is ignored, as by ``nohup``, stays so. For the main thread alone.
     """
 
     def __init__(self) -> None:

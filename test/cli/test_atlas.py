@@ -152,10 +152,6 @@ def test_lines_of_a_network_are_named_on_one_map(command, forked_drives, write_b
     assert 'note: left, right share places and are lines on one map' in said.err
     assert 'left, right' in command.words('info', path)
     drive = bags['both']
-    naming = json.loads(command('evaluate', path, drive, '--json').out)['naming']
-    assert naming['right'] > 0.95
-    assert naming['wrong_published'] < 0.02
-    assert 'a line that passes there is named at' in command.words('evaluate', path, drive)
     said = command('replay', path, drive, '-o', tmp_path / 'bag', '--json')
     counts = json.loads(said.out)['messages']
     assert counts['routes'] == counts['status']

@@ -64,7 +64,8 @@ def test_fleets_are_scored_by_workers_as_here(command, fleet_bags, model_file):
     ]
     assert said[0] == said[1]
     content = json.loads(said[0])
-    assert sorted(content['routes']['']['vehicles']) == ['car0', 'car1']
+    vehicles = sorted(content['routes']['']['vehicles'])
+    assert [each.rpartition('/')[2] for each in vehicles] == ['car0', 'car1']
     assert content['verdict']['word'] != 'unknown'
     assert 'the worst drive is' in content['verdict']['sentence']
     (trouble,) = filter(None, (each['trouble'] for each in content['drives']))

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 from other_recordings import without_imu
 import pytest
-from scipy.sparse.linalg import ArpackNoConvergence
 
 from two_manifold_ros.comparison.comparing import (
     compare,
@@ -121,8 +120,7 @@ def test_a_linear_map_is_found_whatever_the_units_of_the_states():
     ('error', 'reason'),
     [
         (InputError('too short: record longer'), 'too short: record longer'),
-        (ZeroDivisionError(), 'the arithmetic failed: ZeroDivisionError'),
-        (ArpackNoConvergence('lost', [], []), 'the arithmetic failed: ARPACK error -1: lost'),
+        (ZeroDivisionError(), 'ZeroDivisionError in line '),
         (
             ImportError('libgomp.so.1: cannot open\nshared object file', name='sklearn'),
             'a Python package that it needs cannot be loaded (libgomp.so.1: cannot open shared',

@@ -3,15 +3,13 @@
 """Scores of drives of many vehicles: those of `evaluate`, summed up by vehicle and day."""
 
 from dataclasses import replace
-import json
-import shutil
 
 from fleet_work import write_fleet
 import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.drives import fleets_of, score_drive, score_drives, total_of
+from two_manifold_ros.evaluation.drives import fleets_of, score_drive, score_drives
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 
@@ -38,7 +36,8 @@ def test_drives_have_the_errors_of_evaluate(slot_car_model, bags, scores):
         assert score.published == (known & run.published).sum()
         assert score.mean_m == pytest.approx(errors[known].mean())
         assert score.published_error_m == pytest.approx(errors[known & run.published].sum())
-    assert [each.vehicle for each in scores[:3]] == ['car0', 'car1', 'car0']
+    vehicles = [each.vehicle.split('/') for each in scores[:3]]
+    assert [(yard[:5], car) for yard, car in vehicles] == [('fleet', f'car{k}') for k in (0, 1, 0)]
     assert {each.day for each in scores[:3]} == {'2026-01-01'}
     assert 'bad.mcap' in scores[3].trouble
     away = replace(slot_car_model, track=slot_car_model.track + 50.0)
@@ -47,15 +46,14 @@ def test_drives_have_the_errors_of_evaluate(slot_car_model, bags, scores):
 
 def test_totals_weigh_drives_by_their_ticks(scores):
     (fleet,) = fleets_of(scores).values()
-    assert len(fleet.scores) == 3
-    total, good = total_of(fleet.scores), scores[:3]
+    total, good = fleet.all, scores[:3]
+    assert total.drives == 3
     assert total.mean_m == pytest.approx(
         sum(each.error_m for each in good) / sum(each.ticks for each in good)
     )
     assert total.worst_m == max(each.mean_m for each in good)
-    vehicles = fleet.by('vehicle')
-    assert {name: each.drives for name, each in vehicles.items()} == {'car0': 2, 'car1': 1}
-    json.dumps(fleet.to_json(), allow_nan=False)
+    drives = [(name[-4:], each.drives) for name, each in fleet.vehicles.items()]
+    assert drives == [('car0', 2), ('car1', 1)]
     # Without a score the first reason is given.
     with pytest.raises(InputError, match=r'bad\.mcap'):
         fleets_of(scores[3:])
@@ -72,14 +70,3 @@ def test_parts_and_lags_are_as_asked_for(slot_car_model, bags):
     corrected = {'position_lag': [{'corrected_s': 0.5}]}
     trained = replace(slot_car_model, summary=slot_car_model.summary | corrected)
     assert score_drive(trained, ReadingOptions(), bags[0]).mean_m == late.mean_m
-
-
-def test_carts_of_two_yards_with_one_name_are_two(slot_car_model, bags, tmp_path):
-    paths = []
-    for yard in ('north', 'south'):
-        place = tmp_path / yard / 'cart'
-        place.mkdir(parents=True)
-        shutil.copytree(bags[0], place / 'drive')
-        paths.append(str(place / 'drive'))
-    found = score_drives(slot_car_model, [*paths, bags[1]], ReadingOptions())
-    assert [each.vehicle for each in found] == ['north/cart', 'south/cart', 'car1']

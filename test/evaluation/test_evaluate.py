@@ -3,7 +3,6 @@
 """An evaluation compares each prediction with the position at its own stamp, of any route."""
 
 from dataclasses import replace
-from functools import partial
 import json
 
 import numpy as np
@@ -12,12 +11,10 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import (
-    are_passing,
     check_fit,
     estimates_along,
     evaluate,
     Evaluation,
-    naming_along,
     recordings_by_route,
     run_filter,
     UNUSABLE,
@@ -338,41 +335,6 @@ def test_an_atlas_errs_as_the_model_of_the_route(kart_atlas, kart_drives):
     assert ours.naming.ticks == late.sum() < len(late)
     assert ours.naming.right == right[late].mean()
     assert ours.naming.wrong_published == np.mean(~right[late & run.published])
-    withheld = replace(run, published=np.zeros_like(run.published), routes=('hall',) * len(late))
-    naming = naming_along(ring, 'ring', [drive], [withheld])
-    assert (naming.right, naming.wrong_published) == (0.0, None)
-
-
-def test_lines_pass_where_their_drives_went(forked_model, forked_drives):
-    are_lines_passing = partial(are_passing, forked_model, forked_model.lines)
-    for own, other in (('left', 'right'), ('right', 'left')):
-        places = forked_drives[own].positions.positions[10:-10]
-        names = [own] * len(places)
-        passing, known = are_lines_passing(names, places)
-        assert known.all()
-        assert passing.mean() > 0.99
-        # Of the other line only the trunk.
-        far = np.abs(places[:, 1]) > 20.0
-        assert not are_lines_passing([other] * len(places), places)[0][far].any()
-    unknown = np.full((2, 2), np.nan)
-    passing, known = are_lines_passing(['left', ''], unknown)
-    assert not passing.any()
-    assert not known.any()
-
-
-@pytest.mark.slow
-def test_a_bag_too_short_for_an_estimate_counts_no_ticks(
-    kart_atlas, kart_drives, forked_model, forked_drives
-):
-    for model, route, drive in (
-        (kart_atlas, 'hall', kart_drives['hall'][1]),
-        (forked_model, '', forked_drives['left']),
-    ):
-        imu, some = drive.imu, drive.between(None, 40.0)
-        begun = replace(drive, imu=replace(imu, stamps=imu.stamps[:99], samples=imu.samples[:99]))
-        alone = evaluate(model, [some], lambda *_: None, route).naming
-        assert alone.ticks > 0
-        assert evaluate(model, [some, begun], lambda *_: None, route).naming == alone
 
 
 @pytest.mark.slow
@@ -388,14 +350,3 @@ def test_a_position_on_another_route_is_none_at_any_horizon(kart_atlas, kart_dri
     assert wrong.counters[UNUSABLE] == of_ring.sum()
     # What is published of another route counts as published.
     np.testing.assert_array_equal(wrong.published, right.published)
-
-
-@pytest.mark.slow
-def test_a_position_on_another_route_counts_where_both_pass(kart_atlas, kart_drives):
-    hall, drive = replace(kart_atlas.routes['hall'], frame_id='map'), kart_drives['hall'][1]
-    both = atlas_of({'there': hall, 'back': replace(hall, track=hall.track[::-1])})
-    one, other = (run_filter(both, drive, lambda *_: None, at) for at in ('there', 'back'))
-    published = one.published
-    assert published.mean() > 0.8
-    np.testing.assert_array_equal(one.positions[published], other.positions[published])
-    np.testing.assert_array_equal(one.covariances[published], other.covariances[published])

@@ -118,7 +118,7 @@ def _report(
             warn(f'{name}: {doubt}' if several else doubt)
         tables = _score_tables(each, own)
         shown += [f'\n{name}:'] if several else []
-        shown += [*tables, *_sentences(each, own, name)]
+        shown += [*tables, *_sentences(each, name)]
         if args.report:
             from two_manifold_ros.pages.report import title_of, write_page  # noqa: PLC0415 - an extra
             from two_manifold_ros.pages.sections import run_sections  # noqa: PLC0415 - an extra
@@ -163,21 +163,19 @@ def _score_tables(evaluation: Evaluation, model: ModelHead) -> list[Table]:
     ]
 
 
-def _sentences(evaluation: Evaluation, model: ModelHead, route: str) -> Iterator[str]:
+def _sentences(evaluation: Evaluation, route: str) -> Iterator[str]:
     """Yield what was withheld, how well names were known if they could be wrong, what was lost."""
     if evaluation.published and evaluation.withheld:
         yield evaluation.describe_withheld()
     naming = evaluation.naming
-    named = [f'the route {route}'] * bool(route)
-    named += ['a line that passes there'] * bool(model.route_names)
-    if named and naming is not None:
+    if naming is not None:
         wrong = 'none of them are published'
         if naming.wrong_published is not None:
             share = 100.0 * naming.wrong_published
             wrong = f'{share:.1f} % of the positions that are published then are of another one'
         yield (
-            f'{", and ".join(named)} {"is" if len(named) == 1 else "are"} named at '
-            f'{100.0 * naming.right:.1f} % of the ticks after one and a half windows; {wrong}'
+            f'the route {route} is named at {100.0 * naming.right:.1f} % of the ticks after one '
+            f'and a half windows; {wrong}'
         )
     if count := evaluation.to_json()['samples'].get(UNUSABLE, 0):
         yield (

@@ -172,10 +172,10 @@ def run_fleet(args: Namespace) -> int:
         | {'day': each.day or None, 'mean_m': each.mean_m if each.ticks else None}
         for each in scores
     ]
-    routes = {name: each.to_json() for name, each in fleets.items()}
+    routes = {name: asdict(each) for name, each in fleets.items()}
     shown = [each for name, fleet in fleets.items() for each in _shown(fleet, name)]
     shown += [f'bags without a score: {len(troubles)}'] if troubles else []
-    verdict = of_fleet({name: each.total for name, each in fleets.items()}, args, model)
+    verdict = of_fleet({name: each.all for name, each in fleets.items()}, args, model)
     content = {'model': args.model, 'routes': routes, 'drives': drives}
     options.answer(args, content, shown, verdict)
     return 0 if any(each.published for each in scores) else NO_USE
@@ -184,8 +184,7 @@ def run_fleet(args: Namespace) -> int:
 def _shown(fleet: Fleet, route: str) -> Iterator[str | Table]:
     """Yield tables of the scores by vehicle and by day."""
     named = f'route {route}, ' if route else ''
-    for what in ('vehicle', 'day'):
-        totals = fleet.by(what)
+    for what, totals in (('vehicle', fleet.vehicles), ('day', fleet.days)):
         rows = [
             [
                 name,
@@ -197,7 +196,7 @@ def _shown(fleet: Fleet, route: str) -> Iterator[str | Table]:
                 options.metres(total.worst_m),
                 Path(total.worst).name,
             ]
-            for name, total in (totals | ({'all': fleet.total} if len(totals) > 1 else {})).items()
+            for name, total in (totals | ({'all': fleet.all} if len(totals) > 1 else {})).items()
         ]
         header = [
             what, 'drives', 'ticks', 'published', 'mean, m', 'published:\nmean', 'worst, m',

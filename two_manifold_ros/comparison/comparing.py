@@ -12,10 +12,9 @@ import traceback
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse.linalg import ArpackError
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import check_imu
+from two_manifold_ros.evaluation.evaluate import imu_misfit
 from two_manifold_ros.evaluation.scores import Score, score, truth_ahead
 from two_manifold_ros.hse_hmm.readout import fit_ridge, segment_targets
 from two_manifold_ros.recordings.excursions import usable_places
@@ -157,7 +156,8 @@ class ScoredSegment(Segment):
 def cut_tests(recording: Recording, train: TrainSplit) -> Iterator[ScoredSegment]:
     """Cut a recording like the training part at its gaps; ticks after the first window count."""
     dataset = train.dataset
-    check_imu(recording, dataset)
+    if trouble := imu_misfit(recording, dataset):
+        raise InputError(trouble)
     check_one_plane([train.recordings[0], recording])
     channels = dataset.channels
     samples = channels.without_dead(recording.imu.samples)
@@ -320,9 +320,7 @@ def compare(
     Run methods by a plan; the same plan and methods give the same numbers, bit by bit.
 
     A prediction counts where its truth is known and its tick is scored by the plan, for every
-    method, whether it would have published it or not. No exception holds up the other methods,
-    but an interrupt ends all. ``progress`` gets the method that is run now and the share of those
-    that ended, 0 to 1.
+    method, whether it would have published it or not. No exception holds up the other methods.
     """
     wanted = np.concatenate(
         [np.isfinite(test.truth).all(axis=2) & test.scored[:, None] for test in plan.tests]
@@ -434,8 +432,6 @@ def _explain(error: Exception) -> str:
             f'a Python package that it needs cannot be loaded ({said}): install what '
             "commands need with pip install '.[train]' in the checkout"
         )
-    if isinstance(error, ArithmeticError | np.linalg.LinAlgError | ArpackError):
-        return f'the arithmetic failed: {said}'
     place = traceback.extract_tb(error.__traceback__)[-1]
     return (
         f'{type(error).__name__} in line {place.lineno} of {Path(place.filename).name}: {said}; '

@@ -80,9 +80,6 @@ class Codebook:
 def learn_codebook(rows: Floats, most: int, seed: int) -> Codebook:
     """Cluster finite (T, d) rows by seeded k-means to at most so many codes that are used."""
     distinct = np.unique(rows, axis=0)
-    if not len(distinct):
-        msg = 'there is nothing to cluster; give a longer recording'
-        raise InputError(msg)
     with warnings.catch_warnings():
         # Of clusters that lost all their rows, which are left out below.
         warnings.simplefilter('ignore', UserWarning)
@@ -221,9 +218,8 @@ class Learning:
         """
         Filter with emissions shared with alike symbols, see ``Codebook.nearness``.
 
-        With 0 passes of EM the states stay the places that they were counted from. The sharpness
-        is a power of likelihoods: below 1 where the noise of neighbouring ticks is correlated. The
-        readout is ``'ridge'``, or ``'mean'`` for the mean position of each state.
+        The sharpness is a power of likelihoods: below 1 where the noise of neighbouring ticks is
+        correlated. The readout is ``'ridge'``, or ``'mean'`` for the mean position of each state.
         """
         tables, codebook = self.tables(states, passes), self.codebook
         shared = _probabilities(tables.emission @ codebook.nearness())
@@ -266,8 +262,7 @@ def _motion(train: TrainSplit) -> Floats:
 
 def hidden_markov(train: TrainSplit, states: tuple[int, ...] = (40, 80, 20)) -> Fitted:
     """Fit an HMM, filtered forward, its settings chosen on held-out blocks."""
-    # States start as pieces of the track: EM from random tables finds next to nothing. The paper
-    # has 20 of them.
+    # States start as pieces of the track: EM from random tables finds next to nothing.
     names = ('states', 'passes', 'sharpness', 'readout')
     grid = itertools.product(states, (5, 0, 20), (0.25, 0.5, 0.12, 1.0), ('ridge', 'mean'))
     candidates = [dict(zip(names, values, strict=True)) for values in grid]

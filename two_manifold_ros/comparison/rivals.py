@@ -42,8 +42,7 @@ if TYPE_CHECKING:
 
 
 SPAN_S = 0.6
-"""Seconds over which channels and motion are averaged: half as long lets more noise of the
-positions in, twice as long averages bends away."""
+"""Seconds over which channels and motion are averaged: less lets noise in, more averages bends."""
 
 GIVEN_S = 0.5
 """Seconds of driving, and ten ticks at least, whose positions are given and show the start."""

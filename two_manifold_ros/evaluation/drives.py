@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
@@ -34,7 +33,7 @@ class DriveScore:
 
     path: str
     trouble: str = ''  # why it has no scores, in a sentence
-    vehicle: str = ''  # name of the folder that the bag is in
+    vehicle: str = ''  # the folder that the bag is in, and the one around it: yard/cart
     day: str = ''  # of the first sample, UTC
     route: str = ''  # of the model, where it knows several
     ticks: int = 0  # after the first window
@@ -57,16 +56,7 @@ def score_drives(
     **how: Any,  # noqa: ANN401 - as `score_drive` has them
 ) -> list[DriveScore]:
     """Filter bags, each where it is read, on the workers of a ``client``, see `fleet.spread`."""
-    scores = spread(partial(score_drive, model, options, **how), paths, client, done)
-    folders = {Path(each.path).absolute().parent for each in scores}
-    names = Counter(each.name for each in folders)
-    # Carts of two yards may have one name.
-    return [
-        replace(each, vehicle='/'.join(Path(each.path).absolute().parent.parts[-2:]))
-        if names[each.vehicle] > 1
-        else each
-        for each in scores
-    ]
+    return spread(partial(score_drive, model, options, **how), paths, client, done)
 
 
 def score_drive(
@@ -80,7 +70,7 @@ def score_drive(
 ) -> DriveScore:
     """Score the first ``until_s`` of a bag, in step as trained, or say why it cannot be."""
     shown = public(path)
-    name = DriveScore(shown, vehicle=Path(shown).absolute().parent.name)
+    name = DriveScore(shown, vehicle='/'.join(Path(shown).absolute().parent.parts[-2:]))
     try:
         recording = read_recording(path, options).between(None, until_s)
         check_units([recording])
@@ -140,29 +130,11 @@ def total_of(scores: Sequence[DriveScore]) -> Total:
 
 @dataclass(frozen=True)
 class Fleet:
-    """Scores of many drives of one route."""
+    """Scores of many drives of one route together, by vehicle, and by day."""
 
-    scores: tuple[DriveScore, ...]
-
-    @property
-    def total(self) -> Total:
-        """All scores together."""
-        return total_of(self.scores)
-
-    def by(self, name: str) -> dict[str, Total]:
-        """Return scores by ``vehicle`` or by ``day``."""
-        groups: dict[str, list[DriveScore]] = {}
-        for each in sorted(self.scores, key=lambda each: str(getattr(each, name))):
-            groups.setdefault(getattr(each, name), []).append(each)
-        return {value: total_of(group) for value, group in groups.items()}
-
-    def to_json(self) -> dict[str, Any]:
-        """Return tables as JSON values."""
-        return {
-            'all': asdict(self.total),
-            'vehicles': {name: asdict(each) for name, each in self.by('vehicle').items()},
-            'days': {name: asdict(each) for name, each in self.by('day').items()},
-        }
+    all: Total
+    vehicles: dict[str, Total]
+    days: dict[str, Total]
 
 
 def fleets_of(scores: Sequence[DriveScore]) -> dict[str, Fleet]:
@@ -171,7 +143,17 @@ def fleets_of(scores: Sequence[DriveScore]) -> dict[str, Fleet]:
     if not good:
         msg = f'none of the bags could be scored; of the first: {scores[0].trouble}'
         raise InputError(msg)
+
+    def grouped(scores: Sequence[DriveScore], name: str) -> dict[str, list[DriveScore]]:
+        groups: dict[str, list[DriveScore]] = {}
+        for each in sorted(scores, key=lambda each: str(getattr(each, name))):
+            groups.setdefault(getattr(each, name), []).append(each)
+        return groups
+
+    def totals(scores: Sequence[DriveScore], name: str) -> dict[str, Total]:
+        return {value: total_of(group) for value, group in grouped(scores, name).items()}
+
     return {
-        name: Fleet(tuple(each for each in good if each.route == name))
-        for name in sorted({each.route for each in good})
+        route: Fleet(total_of(of_it), totals(of_it, 'vehicle'), totals(of_it, 'day'))
+        for route, of_it in grouped(good, 'route').items()
     }

@@ -13,7 +13,6 @@ import time
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from two_manifold_ros.errors import InputError, NoUseError
 from two_manifold_ros.evaluation.scores import HorizonScore, score, truth_ahead
@@ -28,14 +27,14 @@ from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.excursions import usable_places
 from two_manifold_ros.recordings.recording import median_interval_ns, plane_of, Recording
 from two_manifold_ros.recordings.satellite_fixes import distance_m, in_plane
-from two_manifold_ros.ticks.segments import positions_at, usable_samples
+from two_manifold_ros.ticks.segments import usable_samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.filter import Filter
-    from two_manifold_ros.model.model import ModelHead, NetworkLines, RouteModel
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.training.dataset import Dataset
     from two_manifold_ros.typing import Bools, Floats, Ints
 
@@ -57,7 +56,6 @@ class FilterRun:
     seconds_per_tick: Floats  # wall time, ticks before the first window included
     counters: Counter[str]  # of the filter, and `UNUSABLE`
     routes: tuple[str, ...]  # empty names where the model knows one route
-    lines: tuple[str, ...]
     at_end: Assessment  # state, cause and cure after the last sample
 
 
@@ -125,43 +123,6 @@ def route_of(recording: Recording, model: ModelHead) -> str:
     return best
 
 
-def read_on(model: ModelHead, route: str, estimates: Sequence[Estimate]) -> tuple[Floats, Floats]:
-    """
-    Return positions (T, H, 2) and covariances of estimates at the horizons of a ``route``.
-
-    An estimate of another route has none (NaN), unless it is at a place of this one, in one frame
-    and up to its ellipse: then the place is known and only the name is not.
-    """
-    routes, head = model.routes, model.routes[route]
-    positions = np.full((len(estimates), len(head.horizons), 2), np.nan)
-    covariances = np.full((*positions.shape, 2), np.nan)
-    others = []
-    for row, each in enumerate(estimates):
-        own = routes[each.route]
-        if own is head:
-            positions[row], covariances[row] = each.positions, each.covariances
-        elif (own.frame_id, own.origin) == (head.frame_id, head.origin):
-            others.append(row)
-    others = [row for row in others if np.isfinite(estimates[row].positions[0]).all()]
-    if not others:
-        return positions, covariances
-    # Places of a drive are a stride apart.
-    stride_m = np.nanmedian(np.linalg.norm(np.diff(head.track, axis=0), axis=1))
-    places = KDTree(head.track[np.isfinite(head.track).all(axis=1)])
-    for row in others:
-        each = estimates[row]
-        if places.query(each.positions[0])[0] > np.fmax(each.ellipse_m, stride_m):
-            continue
-        period_ns = routes[each.route].period_ns
-        ahead_ns = [horizon * period_ns for horizon in routes[each.route].horizons]
-        for index, horizon in enumerate(head.horizons):
-            if horizon * head.period_ns in ahead_ns:
-                column = ahead_ns.index(horizon * head.period_ns)
-                positions[row, index] = each.positions[column]
-                covariances[row, index] = each.covariances[column]
-    return positions, covariances
-
-
 @dataclass(frozen=True)
 class RouteNaming:
     """How often the right route was named, one and a half windows after each start."""
@@ -169,20 +130,6 @@ class RouteNaming:
     ticks: int
     right: float  # share of the ticks after that
     wrong_published: float | None  # of those with a published position, if there are any
-
-
-def are_passing(
-    model: RouteModel, lines: NetworkLines, names: Sequence[str], positions: Floats
-) -> tuple[Bools, Bools]:
-    """Return whether the named lines pass true positions, and where that is known: (T,)."""
-    known: Bools = np.asarray(np.isfinite(positions).all(axis=1))
-    named, passing = np.array(names, dtype=np.str_), np.zeros(len(names), dtype=np.bool_)
-    for name, passes in zip(lines.names, lines.passes.T, strict=True):
-        asked = known & np.equal(named, name)
-        there = model.route.readout.targets[passes > 0.0, 0]
-        if asked.any():
-            passing[asked] = KDTree(there).query(positions[asked])[0] <= lines.apart_m
-    return passing, known
 
 
 def estimates_along(
@@ -219,7 +166,11 @@ def run_filter(
     progress: Callable[[str, float], None] = lambda *_: None,
     route: str = '',
 ) -> FilterRun:
-    """Filter a recording from a cold start; positions are on a ``route``, see `read_on`."""
+    """
+    Filter a recording from a cold start, for positions at the horizons of a ``route``.
+
+    An estimate of another route has none: the mean position stands for it.
+    """
     head = model.routes[route]
     live = make_filter(model)
     live.warm_up()
@@ -231,9 +182,12 @@ def run_filter(
         # After a reset the window fills again; only the first filling is passed over.
         if kept or estimate.status is not Status.FILLING:
             kept.append(as_the_node(live, estimate))
-    ahead = len(head.horizons)
-    positions, covariances = read_on(model, route, kept)
-    lost = ~usable_places(positions.reshape(-1, 2)).reshape(-1, ahead)
+    positions = np.full((len(kept), len(head.horizons), 2), np.nan)
+    covariances = np.full((*positions.shape, 2), np.nan)
+    for row, each in enumerate(kept):
+        if each.route == route:
+            positions[row], covariances[row] = each.positions, each.covariances
+    lost = ~usable_places(positions.reshape(-1, 2)).reshape(positions.shape[:2])
     positions[lost] = head.mean_position
     covariances[lost] = np.nan
     counters = Counter(live.counters)
@@ -250,7 +204,6 @@ def run_filter(
         seconds_per_tick=np.array(seconds),
         counters=counters,
         routes=tuple(estimate.route for estimate in kept),
-        lines=tuple(estimate.line for estimate in kept),
         at_end=assess_offline(live, imu.topic, imu.span_ns),
     )
 
@@ -299,18 +252,12 @@ def _misfit(model: ModelHead, recording: Recording) -> str:
     return ''
 
 
-def check_imu(recording: Recording, ticks: ModelHead | Dataset) -> None:
-    """
-    Raise ``InputError`` where an IMU has other channels than ticks, or no sample, or is slower.
-
-    So it does where a channel that they use is dead.
-    """
-    if trouble := imu_misfit(recording, ticks):
-        raise InputError(trouble)
-
-
 def imu_misfit(recording: Recording, ticks: ModelHead | Dataset) -> str:
-    """Return the sentence of `check_imu`; empty if there is none."""
+    """
+    Return in a sentence why an IMU does not fit ticks; empty if it does.
+
+    It has other channels, no sample, is slower, or is dead on a channel that they use.
+    """
     imu, live, names = recording.imu, ticks.channels.live, np.array(ticks.channels.names)
     place = f'{recording.name}: topic {imu.topic}'
     if ticks.channels.names != imu.names:
@@ -442,33 +389,22 @@ def evaluate(
         msg = f'{names}: there are no two IMU samples to filter; give a longer part'
         raise InputError(msg)
     compared = compare(head, recordings, runs)
-    if not head.route_names and not route:
+    if not route:
         return compared
-    return replace(compared, naming=naming_along(head, route, recordings, runs))
-
-
-def naming_along(
-    head: ModelHead, route: str, recordings: Sequence[Recording], runs: Sequence[FilterRun]
-) -> RouteNaming | None:
-    """Score how well runs over recordings of a ``route``, whose model is ``head``, named it."""
-    right, late = [], []
-    for recording, run in zip(recordings, runs, strict=True):
-        named = np.array([each == route for each in run.routes], dtype=np.bool_)
-        counted = run.stamps >= recording.imu.first_stamp + 3 * head.window_ns // 2
-        if head.route_model is not None and head.route_model.lines is not None:
-            # On a trunk any line is right that goes there.
-            truths = positions_at(recording.positions, run.stamps)
-            own, lines = head.route_model, head.route_model.lines
-            on_line, known = are_passing(own, lines, run.lines, truths)
-            named, counted = named & on_line, counted & known
-        right.append(named)
-        late.append(counted)
-    rights, counts = np.concatenate(right), np.concatenate(late)
-    shown = counts & np.concatenate([run.published for run in runs])
-    if not counts.any():
-        return None
-    wrong = float(np.mean(~rights[shown])) if shown.any() else None
-    return RouteNaming(int(counts.sum()), float(rights[counts].mean()), wrong)
+    window_ns = 3 * head.window_ns // 2
+    late = np.concatenate(
+        [
+            run.stamps >= recording.imu.first_stamp + window_ns
+            for recording, run in zip(recordings, runs, strict=True)
+        ]
+    )
+    if not late.any():
+        return compared
+    wrong = np.array([name != route for run in runs for name in run.routes], dtype=np.bool_)
+    shown = late & np.concatenate([run.published for run in runs])
+    of_shown = float(wrong[shown].mean()) if shown.any() else None
+    naming = RouteNaming(int(late.sum()), float(np.mean(~wrong[late])), of_shown)
+    return replace(compared, naming=naming)
 
 
 def compare(

@@ -22,6 +22,7 @@ from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import ItemJournal, spread
 from two_manifold_ros.inspection.positions import check_units
@@ -136,12 +137,13 @@ def survey_bags(
     """Survey the first ``until_s`` of bags where they are read, unless a journal knows them."""
     own = {identity(path): path for path in paths}
     keys = {
-        each: f'{options} {until_s} {public(path)} {state_of(path)}' for each, path in own.items()
+        each: f'{__version__} {options} {until_s} {public(path)} {state_of(path)}'
+        for each, path in own.items()
     }
     # Addresses that differ in what is secret alone, as in a query, are alike in a journal.
     alike = Counter(keys.values())
     known = {
-        each: Survey.of_json(journal.find(key)) for each, key in keys.items() if alike[key] == 1
+        each: Survey.of_json(journal.get(key)) for each, key in keys.items() if alike[key] == 1
     }
     left = [path for each, path in own.items() if known.get(each) is None]
 
@@ -160,9 +162,7 @@ def survey_bags(
 def survey_bag(options: ReadingOptions, until_s: float | None, path: str) -> Survey:
     """Read a bag and survey it, or state in a survey why it cannot be read."""
     try:
-        recording = read_recording(path, options)
-        if until_s is not None:
-            recording = recording.between(None, until_s)
+        recording = read_recording(path, options).between(None, until_s)
         check_units([recording])
         return replace(survey_recording(recording), path=public(path))
     except InputError as error:
