@@ -131,11 +131,9 @@ class Laps:
     resolved: bool = True  # else positions are too rare to believe the rest
 
 
-LONGEST_SMOOTHING = 0.25
-"""Share of a lap over which positions may be smoothed if laps are counted; .3 is too much."""
-
-GATES = 16
-"""Places at which laps are measured; a quarter as many may all lie where nothing was seen."""
+LONGEST_SMOOTHING, GATES = 0.25, 16
+"""Share of a lap over which positions may be smoothed if laps are counted, as .3 is too much, and
+places at which laps are measured: a quarter as many may all lie where nothing was seen."""
 
 
 def count_laps(motion: Motion) -> Laps | None:
