@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from contextlib import suppress
+from ctypes import CDLL
 from threading import Thread
 import traceback
 from typing import Any, TYPE_CHECKING
@@ -97,6 +99,9 @@ class BackgroundNode(GuardedNode, LifecycleNode):
             caught = error
         if self._work is work:
             self._made, self._error = made, caught
+        # What loading took beside what it made: some megabytes, and a node runs for days.
+        with suppress(AttributeError):  # of another C library than that of GNU
+            CDLL(None).malloc_trim(0)
 
     def _look(self) -> None:
         if self._work is not None and not self._work.is_alive():
