@@ -73,16 +73,16 @@ def write_container(
     text = json.dumps(dict(header), sort_keys=True, allow_nan=False)
     sealed = {'content': json.loads(text), 'sha256': _checksum(text, arrays)}
     head = np.frombuffer(json.dumps(sealed, sort_keys=True).encode(), dtype=np.uint8)
-    replace_file(path, lambda file: _write_members(file, {'header': head, **arrays}), what, 0o644)
 
+    def write(stream: IO[bytes]) -> None:
+        # As ``np.savez`` does, which before NumPy 2.2 reserves some names.
+        with zipfile.ZipFile(stream, 'w') as archive:
+            for name, array in {'header': head, **arrays}.items():
+                # A ZipInfo without a date is dated 1980: the same content gives the same bytes.
+                with archive.open(zipfile.ZipInfo(name + _SUFFIX), 'w', force_zip64=True) as file:
+                    np.lib.format.write_array(file, array, allow_pickle=False)
 
-def _write_members(stream: IO[bytes], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays as ``np.savez`` does, which before NumPy 2.2 reserves some names."""
-    with zipfile.ZipFile(stream, 'w') as archive:
-        for name, array in arrays.items():
-            # A ZipInfo without a date is dated 1980: the same content gives the same bytes.
-            with archive.open(zipfile.ZipInfo(name + _SUFFIX), 'w', force_zip64=True) as file:
-                np.lib.format.write_array(file, array, allow_pickle=False)
+    replace_file(path, write, what, 0o644)
 
 
 def read_container(

@@ -192,7 +192,7 @@ def follow(
     Predict by a tick and, if it was ``observed``, update with its observation (d,).
 
     ``buffers`` and ``known`` are a `Grid`, and a `Roads`, `Network`, `RouteMotion` and
-    `RouteGeometry`, as plain tuples; the ``cells`` of `Cells` and the ``totals`` (8,) of
+    `RouteGeometry`, as plain tuples; the ``cells`` (P, 7) of a belief and the ``totals`` (8,) of
     ``HYPOTHESES`` are filled. What is ``elsewhere`` stays there: nothing shows where it came back.
     Returns the mean likelihood, 0 if nothing is left, and how many places have any probability.
     """

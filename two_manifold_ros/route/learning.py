@@ -556,7 +556,6 @@ def learn_switching(
     """Return probabilities to start at each place, to stop there and to switch hypotheses."""
     places, kept, count = passes.places, passes.kept, len(passes.places)
     period_s, memory_s = passes.period_s, passes.memory_s
-    exchanges, jumps = exchanges_for(period_s, memory_s)
     # Of parts left out too: where drives begin is known, whichever part is followed.
     first = np.diff(places.segments, prepend=-1) != 0
     first &= passes.begins[places.segments]
@@ -585,14 +584,13 @@ def learn_switching(
         for memories in (DURATIONS.halt, DURATIONS.roll, DURATIONS.find)
     )
     return RouteSwitching(
-        exchanges=exchanges,
-        jumps=jumps,
-        beginnings=beginnings,
-        stops=np.minimum(np.stack([stops_in * rates, goes_on]), tuning.most_stop),
-        halts=halts_once,
-        rolls=rolls_once,
-        finds=finds_once,
-        mistakable=mistakable(likelihood, passes.series, tuning.usual_share),
+        *exchanges_for(period_s, memory_s),
+        beginnings,
+        np.minimum(np.stack([stops_in * rates, goes_on]), tuning.most_stop),
+        halts_once,
+        rolls_once,
+        finds_once,
+        mistakable(likelihood, passes.series, tuning.usual_share),
     )
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from two_manifold_ros.typing import Bools, Floats, Ints
+
+    Steps = tuple[Floats, Floats, Floats]
+    """Positions and headings (n, 2) of steps, and how long they are (n,)."""
 
 
 FINENESS = 2
@@ -316,16 +319,8 @@ def merge_steps(
     return visited, opened
 
 
-class _Steps(NamedTuple):
-    """Positions and headings (n, 2) of steps, and how long they are (n,)."""
-
-    nodes: Floats
-    headings: Floats
-    lengths: Floats
-
-
 @subroutine
-def _misfit(steps: _Steps, i: int, o: int, side: float, same_way: float) -> float:
+def _misfit(steps: Steps, i: int, o: int, side: float, same_way: float) -> float:
     """Return how badly step i fits the place that step o opened, negative if not at all."""
     nodes, headings, lengths = steps
     gx, gy = headings[o, 0], headings[o, 1]
@@ -341,7 +336,7 @@ def _misfit(steps: _Steps, i: int, o: int, side: float, same_way: float) -> floa
 
 @subroutine
 def _find_ahead(
-    steps: _Steps, i: int, current: int, ways: Ints, opened: Ints, front: Ints, radius: float,
+    steps: Steps, i: int, current: int, ways: Ints, opened: Ints, front: Ints, radius: float,
     same_way: float,
 ) -> int:  # fmt: skip
     """Return the best place up to five steps along the map for step i, -1 if there is none."""
@@ -374,7 +369,7 @@ def _merge_loop(  # noqa: C901, PLR0912 - one loop for numba
     nodes: Floats, headings: Floats, lengths: Floats, first: Bools, near: Ints, radius: float,
     same_pass: int, same_way: float,
 ) -> tuple[Ints, Ints]:  # fmt: skip
-    steps, count = _Steps(nodes, headings, lengths), len(nodes)
+    steps, count = (nodes, headings, lengths), len(nodes)
     # Places of each cell of a grid as linked lists.
     heads = np.full(near.max() + 1, -1, dtype=np.int64)
     after = np.full(count, -1, dtype=np.int64)
