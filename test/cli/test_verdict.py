@@ -3,7 +3,6 @@
 """Facts of a result, and the word, the numbers and the cure that its verdict has."""
 
 from argparse import Namespace
-from collections import Counter
 from dataclasses import replace
 import math
 from types import SimpleNamespace
@@ -102,7 +101,7 @@ def evaluation_of(
     mean = score(truths, covariances, published, np.full_like(truths, np.nan))
     run = SimpleNamespace(
         positions=(truths + errors)[:, None], published=published, stamps=np.arange(len(truths)),
-        withheld=Counter({'wide': int((~published).sum())}),
+        causes=np.where(published, '', 'wide').tolist(),
         reasons={'wide': 'unsure: the ellipse is wide; drive on'},
     )  # fmt: skip
     scored = (HorizonScore(0, scores, mean, mean),)

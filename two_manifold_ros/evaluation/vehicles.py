@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
+from two_manifold_ros.evaluation.evaluate import estimates_along, imu_misfit
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.route_tracker import RouteTracker
 from two_manifold_ros.model.vehicle import check_vehicle, UNKNOWN, Vehicle, VehicleLearner
@@ -55,7 +55,8 @@ def measure_vehicle(
     """Measure a vehicle from recordings that fit a model of a route; no position is needed."""
     route = check_vehicle(model)
     for recording in recordings:
-        check_fit(model, recording)
+        if trouble := imu_misfit(recording, model):
+            raise InputError(trouble)
     vehicle = UNKNOWN
     for _ in range(PASSES):
         learner, ticks = VehicleLearner(model), 0
