@@ -26,8 +26,7 @@ from two_manifold_ros.evaluation.lap_times import laps_by_positions
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.laps.timing import LapTimer
 from two_manifold_ros.laps.unplaced import place, place_by_marks
-from two_manifold_ros.model.circuit import metres_at
-from two_manifold_ros.model.circuit_learning import way_along
+from two_manifold_ros.model.circuit import metres_at, way_along
 from two_manifold_ros.recordings.recording import PositionStream
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model

@@ -21,8 +21,8 @@ from node_feed import drive, ImuBytes, PATIENCE_NS
 import rclpy
 
 from two_manifold_ros.__main__ import main as command
-from two_manifold_ros.domains import isolate
 from two_manifold_ros.nodes.filter_node import FilterNode
+from two_manifold_ros.stopping import isolate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

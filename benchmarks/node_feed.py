@@ -20,11 +20,11 @@ from rclpy.serialization import serialize_message
 from runner import cpu_s, resident_mb
 from sensor_msgs.msg import Imu
 
-from two_manifold_ros.domains import isolate
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.nodes.running import make_executor
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
+from two_manifold_ros.stopping import isolate
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 

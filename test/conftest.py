@@ -18,7 +18,7 @@ from two_manifold_ros.model.model import (
     TpsrModel,
     TrainedModel,
 )
-from two_manifold_ros.threads import one_blas_thread
+from two_manifold_ros.stopping import one_blas_thread
 
 # As in every program of the package, and before anything imports NumPy.
 one_blas_thread()

@@ -17,8 +17,7 @@ from two_manifold_ros import __version__
 from two_manifold_ros.errors import BAD_INPUT, did_you_mean, in_words, InputError
 from two_manifold_ros.progress import on_stderr
 from two_manifold_ros.sources import public
-from two_manifold_ros.stopping import Stopping
-from two_manifold_ros.threads import one_blas_thread
+from two_manifold_ros.stopping import one_blas_thread, Stopping
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

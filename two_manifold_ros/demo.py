@@ -15,9 +15,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from two_manifold_ros.domains import isolate
 from two_manifold_ros.errors import BAD_INPUT, in_words, InputError
-from two_manifold_ros.stopping import Stopping, until_ctrl_c
+from two_manifold_ros.stopping import isolate, Stopping, until_ctrl_c
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,7 +1,7 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
 """
-End in good order on every signal that asks for it.
+What a process minds: an end in good order on every signal, BLAS threads, and free ROS domains.
 
 Left to itself SIGTERM ends Python on the spot, so that half-written files stay behind, and Ctrl-C
 raises an exception between any two lines, so that half-learned things may be saved.
@@ -11,10 +11,14 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 import os
+import random
 import signal
+import socket
 import sys
 from threading import Timer
 from typing import TYPE_CHECKING
+
+from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
     from typing_extensions import Self
+
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _AGAIN_S = 0.01
@@ -103,3 +108,62 @@ class Stopping:
         again = Timer(_AGAIN_S, os.kill, (os.getpid(), self.signal))
         again.daemon = True
         again.start()
+
+
+_LIMITS = ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS')
+
+
+def one_blas_thread() -> None:
+    """
+    Keep linear algebra on the calling thread; call before NumPy is imported.
+
+    At these sizes more threads only add jitter, fight over the cores of a robot, and make the
+    last bits of a training depend on how many there are. What the environment says goes first.
+    """
+    for name in _LIMITS:
+        os.environ.setdefault(name, '1')
+
+
+HIGHEST = 101
+"""Above it the ports are among those that Linux gives to anybody."""
+
+_claims: list[socket.socket] = []
+
+
+def free_domains(count: int) -> list[int]:
+    """
+    Return different domains, at random, in which no robot of this machine is.
+
+    They are claimed: no call returns one again, in this process or in another one on this
+    machine, whether it has participants at the moment or not. An ``InputError`` says that there
+    are too few.
+    """
+    found: list[int] = []
+    for domain in random.SystemRandom().sample(range(1, HIGHEST + 1), HIGHEST):
+        if len(found) == count:
+            break
+        # A name that Linux gives to one process at a time, and takes back when that ends.
+        claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                # The port of the first participant (RTPS 9.6.1.1).
+                probe.bind(('', 7400 + 250 * domain + 10))
+                claim.bind(f'\0two_manifold_ros in ROS domain {domain}')
+            except OSError:
+                claim.close()
+                continue
+        _claims.append(claim)
+        found.append(domain)
+    if len(found) < count:
+        msg = (
+            f'only {len(found)} of {count} ROS domains are free on this machine: end the programs '
+            'that use the others'
+        )
+        raise InputError(msg)
+    return found
+
+
+def isolate() -> None:
+    """Keep the topics of this process to this machine and off the domains of others."""
+    os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+    os.environ['ROS_DOMAIN_ID'] = str(free_domains(1)[0])

@@ -26,8 +26,7 @@ from two_manifold_ros.adapting.checkpoints import (
 from two_manifold_ros.adapting.updater_session import UpdaterSession
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import UpdaterParameters
-from two_manifold_ros.model.container import read_container, write_container
-from two_manifold_ros.model.model_file import load_model
+from two_manifold_ros.model.model_file import load_model, read_container, write_container
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 LARGE = {'large': np.random.default_rng(0).normal(size=(50, 40))}

@@ -14,7 +14,7 @@ from time import sleep
 import pytest
 from worker_tasks import answer, work_for_long
 
-from two_manifold_ros.adapting.worker import Worker
+from two_manifold_ros.adapting.training_job import Worker
 from two_manifold_ros.errors import InputError
 
 

@@ -17,8 +17,12 @@ from two_manifold_ros.cli.fleet import drives_of
 from two_manifold_ros.errors import InputError, NO_USE
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.interface.parameters import UpdaterParameters
-from two_manifold_ros.model.container import read_container, write_container
-from two_manifold_ros.model.model_file import load_model, save_model
+from two_manifold_ros.model.model_file import (
+    load_model,
+    read_container,
+    save_model,
+    write_container,
+)
 from two_manifold_ros.recordings.reading import ReadingOptions
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.recordings.satellite_fixes import in_plane, latitude_longitude

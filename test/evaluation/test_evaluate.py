@@ -21,8 +21,8 @@ from two_manifold_ros.evaluation.evaluate import (
 )
 from two_manifold_ros.filtering.estimate import region_of
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.route_tracker import RouteTracker
 from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.filtering.tracker import RouteTracker
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording

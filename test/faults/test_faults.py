@@ -33,12 +33,12 @@ from stream_faults import (
     Word,
 )
 
-from two_manifold_ros.domains import free_domains
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.interface.assessment import Publisher, REJECTIONS
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
 from two_manifold_ros.nodes import callbacks
 from two_manifold_ros.nodes.filter_node import FilterNode
+from two_manifold_ros.stopping import free_domains
 
 SECOND_NS = 10**9
 LATE_NS = 10 * SECOND_NS

@@ -20,9 +20,9 @@ from geometry_msgs.msg import PoseStamped
 from imu_feed import connect, Feed
 from ros_talk import environment_of, given, Health, NodeProcess, PATIENCE_S, Process, Talk
 
-from two_manifold_ros.domains import free_domains
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
+from two_manifold_ros.stopping import free_domains
 
 INT, TERM, HUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 SOON_S = 20.0

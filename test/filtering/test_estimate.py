@@ -20,8 +20,8 @@ from two_manifold_ros.filtering.estimate import (
     make_tick_filter,
 )
 from two_manifold_ros.filtering.filter import Filter, judge_gaussian
-from two_manifold_ros.filtering.route_tracker import PositionModes
 from two_manifold_ros.filtering.status import EllipseLimits, Status, TickDiagnostics
+from two_manifold_ros.filtering.tracker import PositionModes
 from two_manifold_ros.model.model import ModelHead, RouteModel
 from two_manifold_ros.ticks.segments import Channels
 

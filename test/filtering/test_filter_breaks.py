@@ -14,7 +14,7 @@ import pytest
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.ticks.novelty import NOVEL
+from two_manifold_ros.ticks.sliding import NOVEL
 
 PERIOD = 100_000_000
 WINDOW = 20

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.filtering.estimate import make_tick_filter
-from two_manifold_ros.filtering.route_tracker import ForecastScales, LIMITS
+from two_manifold_ros.filtering.tracker import ForecastScales, LIMITS
 
 HORIZONS, LAP = (0, 4, 10), 100.0
 

@@ -15,8 +15,8 @@ from two_manifold_ros.filtering.tracker import Tracker
 from two_manifold_ros.hse_hmm.belief import Belief
 from two_manifold_ros.hse_hmm.tables import RidgeKernel
 from two_manifold_ros.model.model import Model
-from two_manifold_ros.ticks.novelty import NOVEL
 from two_manifold_ros.ticks.rest import RestRule
+from two_manifold_ros.ticks.sliding import NOVEL
 
 
 def restarted_state(model: Model, stream: Stream, tick: int) -> np.ndarray:

@@ -13,9 +13,8 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.model.container import read_container
 from two_manifold_ros.model.model import ModelHead
-from two_manifold_ros.model.model_file import model_from, save_model
+from two_manifold_ros.model.model_file import model_from, read_container, save_model
 
 Choose: TypeAlias = Callable[[int], int]
 """One of so many: 0 to n - 1."""

@@ -9,11 +9,13 @@ import math
 import numpy as np
 import pytest
 
-from two_manifold_ros.model.circuit import Circuit, deviation_at, predicted
-from two_manifold_ros.model.circuit_learning import (
+from two_manifold_ros.model.circuit import (
     calibrated,
+    Circuit,
+    deviation_at,
     find_circuit,
     laps_along,
+    predicted,
     spots_along,
     way_along,
     with_spreads,

@@ -30,14 +30,16 @@ from two_manifold_ros.hse_hmm.readout import RidgeReadout
 from two_manifold_ros.hse_hmm.tables import make_ridge_kernel
 from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.model.atlas import atlas_of
-from two_manifold_ros.model.container import read_container, UnfitError, write_container
 from two_manifold_ros.model.model import Model, ModelHead
 from two_manifold_ros.model.model_file import (
     encode,
     load_model,
     model_from,
+    read_container,
     save_model,
+    UnfitError,
     VERSION,
+    write_container,
 )
 from two_manifold_ros.names import KERNELS
 from two_manifold_ros.recordings.recording import Recording

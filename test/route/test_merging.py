@@ -17,7 +17,7 @@ from two_manifold_ros.route.merging import (
     Places,
     split_before_forks,
 )
-from two_manifold_ros.ticks.standing import usual_speed
+from two_manifold_ros.ticks.rest import usual_speed
 
 PERIOD_S = 0.1
 RADIUS_M = 20.0

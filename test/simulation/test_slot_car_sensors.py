@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
-from two_manifold_ros.simulation.slot_car_run import sensor_readings, simulate, SlotCarRun
-from two_manifold_ros.simulation.slot_car_sensors import EARTH_FIELD, room_field, SENSORS
+from two_manifold_ros.simulation.slot_car_run import (
+    EARTH_FIELD,
+    room_field,
+    sensor_readings,
+    SENSORS,
+    simulate,
+    SlotCarRun,
+)
 
 
 @pytest.fixture(scope='module')

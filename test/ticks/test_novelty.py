@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from two_manifold_ros.ticks.novelty import (
+from two_manifold_ros.ticks.sliding import (
     contrast,
     contrast_gap,
     NOVEL,

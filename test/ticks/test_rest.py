@@ -11,9 +11,12 @@ from two_manifold_ros.ticks.rest import (
     longest_stuck,
     Rest,
     ROUNDING,
+    SLOW_SHARE,
     spreads_along,
+    standing,
+    STANDS_S,
+    stretches_of,
 )
-from two_manifold_ros.ticks.standing import SLOW_SHARE, standing, STANDS_S, stretches_of
 from two_manifold_ros.typing import Bools, Floats
 
 SEEN = np.random.default_rng(0).normal(size=(50, 3))

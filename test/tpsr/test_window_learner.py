@@ -10,9 +10,8 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.features import fourier_features, WithConstant
-from two_manifold_ros.tpsr.learner import LearnerSettings, Triples
+from two_manifold_ros.tpsr.learner import LearnerSettings, SEAM, Triples, WindowLearner
 from two_manifold_ros.tpsr.parameters import RememberingBelief, TpsrBelief
-from two_manifold_ros.tpsr.window_learner import SEAM, WindowLearner
 
 WIDTH, CHANNELS, STATES, RIDGE = 4, 2, 5, 0.5
 OBSERVATIONS = fourier_features(CHANNELS, 6, 1.5, seed=1)

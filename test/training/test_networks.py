@@ -22,8 +22,8 @@ from two_manifold_ros.network.learning import NetworkPasses
 from two_manifold_ros.network.network import shakes_of
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.route.learning import learn_route, Tuning
-from two_manifold_ros.ticks.novelty import NOVEL
 from two_manifold_ros.ticks.segments import cut_segments
+from two_manifold_ros.ticks.sliding import NOVEL
 from two_manifold_ros.training.following import choose_network, Followed, steps_of
 from two_manifold_ros.training.held_out import follow
 from two_manifold_ros.training.route import lay_out_recordings

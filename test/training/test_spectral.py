@@ -17,7 +17,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import calibrate
 from two_manifold_ros.names import KERNELS
 from two_manifold_ros.recordings.recording import Recording
-from two_manifold_ros.ticks.novelty import NoveltyAnchors
+from two_manifold_ros.ticks.sliding import NoveltyAnchors
 from two_manifold_ros.ticks.windows import WindowSet
 from two_manifold_ros.training import spectral
 from two_manifold_ros.training.dataset import build_dataset

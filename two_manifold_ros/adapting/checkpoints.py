@@ -20,8 +20,13 @@ from typing import Any, TYPE_CHECKING
 from two_manifold_ros.adapting.stream_memory import make_head, StreamMemory
 from two_manifold_ros.adapting.training_material import check_one_route
 from two_manifold_ros.errors import InputError, of_system
-from two_manifold_ros.model.container import read_container, write_container
-from two_manifold_ros.model.model_file import CHECKPOINT_FORMAT, model_from, model_parts
+from two_manifold_ros.model.model_file import (
+    CHECKPOINT_FORMAT,
+    model_from,
+    model_parts,
+    read_container,
+    write_container,
+)
 from two_manifold_ros.names import frame_name
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 

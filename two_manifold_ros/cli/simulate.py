@@ -22,10 +22,10 @@ from two_manifold_ros.simulation.slot_car_run import (
     REFERENCE_TYPE,
     run_to_recording,
     samples_per_reference,
+    SENSORS,
     simulate,
     write_messages,
 )
-from two_manifold_ros.simulation.slot_car_sensors import SENSORS
 from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:

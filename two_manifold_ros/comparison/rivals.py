@@ -27,8 +27,8 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import Estimate, make_tick_filter
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.names import KERNELS, OURS
+from two_manifold_ros.ticks.rest import stretches_of
 from two_manifold_ros.ticks.sliding import SlidingWindow
-from two_manifold_ros.ticks.standing import stretches_of
 from two_manifold_ros.ticks.windows import lay_end_to_end
 from two_manifold_ros.training.train import train_model
 

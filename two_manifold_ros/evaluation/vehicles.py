@@ -10,7 +10,7 @@ from typing import NamedTuple, TYPE_CHECKING
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import estimates_along, imu_misfit
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.route_tracker import RouteTracker
+from two_manifold_ros.filtering.tracker import RouteTracker
 from two_manifold_ros.model.vehicle import check_vehicle, UNKNOWN, Vehicle, VehicleLearner
 
 if TYPE_CHECKING:

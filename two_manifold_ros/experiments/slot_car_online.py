@@ -28,9 +28,8 @@ from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.ticks.segments import cut_segments, fit_channels, largest_believable
 from two_manifold_ros.ticks.windows import WindowSet
 from two_manifold_ros.tpsr.features import fourier_features, WithConstant
-from two_manifold_ros.tpsr.learner import LearnerSettings
+from two_manifold_ros.tpsr.learner import LearnerSettings, WindowLearner
 from two_manifold_ros.tpsr.parameters import TpsrBelief
-from two_manifold_ros.tpsr.window_learner import WindowLearner
 from two_manifold_ros.training.settings import RouteSettings
 from two_manifold_ros.training.spectral import embed, filtered_states
 

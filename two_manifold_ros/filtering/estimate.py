@@ -12,9 +12,8 @@ import numpy as np
 
 from two_manifold_ros.compilation import shared
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.route_tracker import RouteTracker
 from two_manifold_ros.filtering.status import EllipseLimits, Status, USABLE
-from two_manifold_ros.filtering.tracker import TickFilter, TpsrTracker, Tracker
+from two_manifold_ros.filtering.tracker import RouteTracker, TickFilter, TpsrTracker, Tracker
 from two_manifold_ros.model.model import Model, ModelHead, RouteModel, TpsrModel
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ import numpy as np
 
 from two_manifold_ros.filtering.status import Finding
 from two_manifold_ros.recordings.recording import GRAVITY
-from two_manifold_ros.ticks.novelty import contrast, contrast_gap, SMALLEST_RATIO
-from two_manifold_ros.ticks.sliding import NewestRows
+from two_manifold_ros.ticks.sliding import contrast, contrast_gap, NewestRows, SMALLEST_RATIO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -16,9 +16,9 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import Recording, usual_gap_ns
 from two_manifold_ros.route.merging import FINENESS, merge_passes, Places, SAME_COURSE
 from two_manifold_ros.rules import LONGEST_NAME, trouble_with
+from two_manifold_ros.ticks.rest import stretches_of
 from two_manifold_ros.ticks.segments import positions_at
 from two_manifold_ros.ticks.stamps import judge_stamps
-from two_manifold_ros.ticks.standing import stretches_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

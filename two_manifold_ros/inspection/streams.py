@@ -21,9 +21,9 @@ from two_manifold_ros.recordings.recording import (
     usual_gap_ns,
 )
 from two_manifold_ros.rules import BOUNDS
+from two_manifold_ros.ticks.rest import stretches_of
 from two_manifold_ros.ticks.segments import absurd_values, holes, usable_samples
 from two_manifold_ros.ticks.stamps import judge_stamps
-from two_manifold_ros.ticks.standing import stretches_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

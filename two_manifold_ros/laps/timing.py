@@ -26,7 +26,7 @@ from two_manifold_ros.model.circuit import (
     UNSURE,
 )
 from two_manifold_ros.route.route import LIMITS
-from two_manifold_ros.ticks.standing import stretches_of
+from two_manifold_ros.ticks.rest import stretches_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -385,7 +385,7 @@ def circuit_of(model: ModelHead) -> Circuit:
     if model.route_model is not None:
         raise InputError(NO_LAPS)
     # It takes SciPy, which a node of a route does without.
-    from two_manifold_ros.model.circuit_learning import learn_circuit  # noqa: PLC0415
+    from two_manifold_ros.model.circuit import learn_circuit  # noqa: PLC0415
     from two_manifold_ros.route.merging import merge_passes  # noqa: PLC0415
 
     known = np.asarray(np.isfinite(model.track).all(axis=1))

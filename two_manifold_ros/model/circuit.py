@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""The circuit: one lap of a route as a closed line, and where along it a vehicle is."""
+"""The circuit: one lap of a route as a closed line, how it is learned, and where a vehicle is."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ from typing import cast, NamedTuple, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from two_manifold_ros.compilation import exact
+from two_manifold_ros.compilation import compiled, exact
+from two_manifold_ros.hse_hmm.readout import velocities
+from two_manifold_ros.route.merging import FINENESS, Places, SAME_PASS_STEPS
 
 if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
+    from collections.abc import Sequence
+
+    from two_manifold_ros.typing import Floats, Ints
+
 
 LIKE_A_LAP = 0.25
 """Deviation of the time of a lap from the usual one up to which it is a lap, as for `inspect`."""
@@ -230,3 +235,280 @@ def predicted(course: Floats, elapsed: float, passed: float) -> float:
     slower = min(max(slower, 1.0 - LIKE_A_LAP), 1.0 + LIKE_A_LAP)
     lap: float = elapsed + (course[-1] - passed) * slower
     return lap
+
+
+MOST_PASSED_OVER = 5
+"""Places that a drive may pass over at once, by another lane, and still be timed in between."""
+
+
+def learn_circuit(
+    places: Places,
+    tracks: Sequence[Floats],
+    period_s: float,
+    runs: Sequence[tuple[Floats, Floats, Floats, Floats, Floats]],
+    *,
+    at_mark: bool,
+) -> Circuit | None:
+    """Return the lap of drives, timed by held-out ``runs``; None if they repeat none."""
+    found = find_circuit(places, tracks, period_s)
+    if found is None:
+        return None
+    circuit = calibrated(found, runs)
+    if at_mark:
+        mark = circuit.locate(np.array([circuit.length_m, 0.0]) / (2.0 * np.pi), np.zeros(2))
+        circuit = circuit.starting_at(mark.metres)
+    laps = [
+        laps_along(circuit, way_along(circuit, track, velocities(track, period_s)), period_s)
+        for track in tracks
+    ]
+    return with_spreads(circuit, np.concatenate(laps))
+
+
+def find_circuit(places: Places, tracks: Sequence[Floats], period_s: float) -> Circuit | None:
+    """Return the lap that drives repeat, by places into which ``tracks`` merged; or None."""
+    loop = _usual_lap(places)
+    if not len(loop):
+        return None
+    # The mean position of the visits of each place.
+    sums, counts = np.zeros((len(places), 2)), np.zeros(len(places))
+    for number, track in enumerate(tracks):
+        own = places.segments == number
+        known = np.flatnonzero(np.isfinite(track).all(axis=1))
+        if own.any():
+            times = places.times[own].clip(known[0], known[-1])
+            at = np.column_stack([np.interp(times, known, axis) for axis in track[known].T])
+            np.add.at(sums, places.visited[own], at)
+            np.add.at(counts, places.visited[own], 1.0)
+    points = (sums / np.maximum(counts, 1.0)[:, None])[loop]
+    # The median time from each place to the next.
+    index = np.full(len(places), -1)
+    index[loop] = np.arange(len(loop))
+    own = np.flatnonzero(index[places.visited] >= 0)
+    at = index[places.visited[own]]
+    steps = np.diff(at) % len(loop)
+    near = (steps > 0) & (steps <= MOST_PASSED_OVER) & (np.diff(places.runs[own]) == 0)
+    took = np.diff(places.times[own])[near] / steps[near]
+    begins, steps = at[:-1][near], steps[near]
+    # A step over several places is one of each of them.
+    where = np.concatenate([(begins + k)[steps > k] % len(loop) for k in range(MOST_PASSED_OVER)])
+    ticks = np.concatenate([took[steps > k] for k in range(MOST_PASSED_OVER)])
+    order = np.argsort(where, kind='stable')
+    parts = np.split(ticks[order], np.searchsorted(where[order], np.arange(1, len(loop))))
+    usual = float(np.median(took))
+    medians = [max(float(np.median(each)), 0.0) if len(each) else usual for each in parts]
+    return _closed(points, np.array(medians) * period_s, places.radius_m)
+
+
+def _usual_lap(places: Places) -> Ints:
+    """
+    Return the places (n,) of a usual lap, which ends where it began; none if drives repeat none.
+
+    A lap takes as long as the way back to a place that a vehicle is on at most times: spins and
+    pit lanes count by what they last. It is the median lap of the place with most such laps.
+    """
+    order = np.lexsort((np.arange(len(places.visited)), places.runs, places.visited))
+    place, run = places.visited[order], places.runs[order]
+    same = (place[1:] == place[:-1]) & (run[1:] == run[:-1])
+    # Else the vehicle has not been away.
+    again = np.flatnonzero(same & (np.diff(order) > FINENESS * SAME_PASS_STEPS))
+    if not len(again):
+        return places.visited[:0]
+    first, last = order[again], order[again + 1]
+    took = places.times[last] - places.times[first]
+    ranked = np.argsort(took, kind='stable')
+    spent = np.cumsum(took[ranked])
+    usual = took[ranked[np.searchsorted(spent, 0.5 * spent[-1])]]
+    like_one = np.abs(took / usual - 1.0) <= LIKE_A_LAP
+    gate = np.argmax(np.bincount(places.visited[first[like_one]]))
+    laps = np.flatnonzero(like_one & (places.visited[first] == gate))
+    chosen = laps[np.argsort(took[laps], kind='stable')[len(laps) // 2]]
+    return places.visited[first[chosen] : last[chosen]]
+
+
+def _closed(points: Floats, seconds: Floats, radius_m: float) -> Circuit:
+    """
+    Return the circuit along (n, 2) points, each so many seconds (n,) before the next.
+
+    It is smoothed over half the way that lanes lie apart, or until it nowhere turns by too much.
+    """
+    count = len(points)
+    spacing = float(np.median(np.linalg.norm(np.diff(points, axis=0), axis=1)))
+    width = min(max(0.5 * radius_m / max(spacing, 1e-12), 1.0), 0.25 * count)
+    frequencies, spectrum = np.fft.rfftfreq(count)[:, None], np.fft.rfft(points, axis=0)
+    line = points
+    while width <= count:
+        kept = np.exp(-2.0 * np.square(np.pi * width * frequencies))
+        line = np.fft.irfft(spectrum * kept, count, axis=0)
+        steps = np.roll(line, -1, axis=0) - line
+        ways = steps / np.maximum(np.linalg.norm(steps, axis=1), 1e-12)[:, None]
+        if (np.einsum('ij,ij->i', ways, np.roll(ways, 1, axis=0)) > ALIKE).all():
+            break
+        width *= 2.0
+    closed = np.vstack([line, line[:1]])
+    metres = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(closed, axis=0), axis=1))])
+    elapsed = np.concatenate([[0.0], np.cumsum(seconds)])
+    # Even steps, because smoothing draws points together.
+    even = np.linspace(0.0, metres[-1], count + 1)
+    nodes = np.column_stack([np.interp(even, metres, axis) for axis in closed.T])[:-1]
+    ahead = np.roll(nodes, -1, axis=0) - np.roll(nodes, 1, axis=0)
+    headings = ahead / np.maximum(np.linalg.norm(ahead, axis=1), 1e-12)[:, None]
+    return Circuit(
+        points=nodes,
+        headings=headings,
+        seconds=np.interp(even, metres, elapsed),
+        deviations=np.zeros(count),
+        spreads=np.zeros(count + 1),
+        sureness=1.0,
+        repeated=1.0,
+        length_m=float(metres[-1]),
+        reach_m=3.0 * radius_m,
+    )
+
+
+def with_spreads(circuit: Circuit, laps: Floats) -> Circuit:
+    """Return a circuit with the errors of predicted laps, of those (L, n + 1) of the training."""
+    usual = circuit.seconds
+    if not len(laps):
+        return replace(circuit, spreads=LIKE_A_LAP * (circuit.lap_s - usual))
+    found = [[predicted(usual, *each) for each in zip(lap, usual, strict=True)] for lap in laps]
+    errors = np.array(found) - laps[:, -1:]
+    return replace(circuit, spreads=np.sqrt(np.square(errors).mean(axis=0)))
+
+
+def spots_along(
+    circuit: Circuit, positions: Floats, directions: Floats, deviations: Floats | float = 0.0
+) -> tuple[Floats, Ints]:
+    """Return ways (T,), m, and nearest points (T,) of positions at once, as `Circuit.locate`."""
+    nearest = np.zeros(len(positions), dtype=np.int64)
+    find_nearest(
+        np.ascontiguousarray(positions), np.ascontiguousarray(directions), circuit.points,
+        circuit.headings, nearest,
+    )  # fmt: skip
+    away, heading = positions - circuit.points[nearest], circuit.headings[nearest]
+    along = np.einsum('tk,tk->t', away, heading)
+    aside = np.abs(away[:, 1] * heading[:, 0] - away[:, 0] * heading[:, 1])
+    step = circuit.length_m / len(circuit)
+    metres = (circuit.metres[nearest] + along.clip(-step, step)) % circuit.length_m
+    on_it = (nearest >= 0) & (aside <= circuit.reach_m + UNSURE * deviations)
+    return np.where(on_it, metres, np.nan), nearest
+
+
+@compiled
+def find_nearest(
+    positions: Floats, directions: Floats, points: Floats, headings: Floats, nearest: Ints
+) -> None:
+    """Set the nearest (T,) of n points that go in the direction of a tick, -1 where none does."""
+    for tick in range(len(positions)):
+        x, y = positions[tick, 0], positions[tick, 1]
+        u, v = directions[tick, 0], directions[tick, 1]
+        slowest = ALIKE * math.sqrt(u * u + v * v)
+        least, nearest[tick] = np.inf, -1
+        for point in range(len(points)):
+            if slowest > 0.0 and headings[point, 0] * u + headings[point, 1] * v < slowest:
+                continue
+            dx, dy = x - points[point, 0], y - points[point, 1]
+            # Of what is not known none is less.
+            if dx * dx + dy * dy < least and not math.isnan(slowest):
+                least, nearest[tick] = dx * dx + dy * dy, point
+
+
+def way_along(circuit: Circuit, positions: Floats, directions: Floats) -> Floats:
+    """Return the way (T,) of `spots_along`, unwrapped over laps."""
+    found, _ = spots_along(circuit, positions, directions)
+    known = np.isfinite(found)
+    found[known] = np.unwrap(found[known], period=circuit.length_m)
+    return found
+
+
+def laps_along(circuit: Circuit, ways: Floats, period_s: float) -> Floats:
+    """Return times (L, n + 1), s, at the points on whole laps, of unwrapped ``ways`` (T,)."""
+    known = np.flatnonzero(np.isfinite(ways))
+    laps = [np.empty((0, len(circuit) + 1))]
+    if len(known) < 2:
+        return laps[0]
+    # Where a vehicle rolls back the first time counts.
+    farthest = np.maximum.accumulate(ways[known])
+    length = circuit.length_m
+    for lap in range(math.ceil(farthest[0] / length), math.floor(farthest[-1] / length)):
+        way = lap * length + circuit.metres
+        after = np.searchsorted(farthest, way, side='left').clip(1, len(known) - 1)
+        before = after - 1
+        gaps = known[after] - known[before]
+        rise = farthest[after] - farthest[before]
+        share = np.divide(way - farthest[before], rise, out=np.ones_like(way), where=rise > 0.0)
+        ticks = known[before] + share.clip(0.0, 1.0) * gaps
+        inside = known[(known >= ticks[0]) & (known <= ticks[-1])]
+        if len(inside) > 1 and np.diff(inside).max() <= MOST_PASSED_OVER:
+            laps.append((ticks - ticks[0])[None] * period_s)
+    return np.concatenate(laps)
+
+
+def calibrated(
+    circuit: Circuit, runs: Sequence[tuple[Floats, Floats, Floats, Floats, Floats]]
+) -> Circuit:
+    """
+    Return a circuit with the deviations of its timing, and the start line where they are least.
+
+    ``runs`` of drives that were held out are estimated positions and velocities (T, 2),
+    covariances (T, 2, 2), and true positions and velocities, NaN where they do not count.
+    """
+    lap_s, length, count = circuit.lap_s, circuit.length_m, len(circuit)
+    columns: list[Floats] = [np.empty((4, 0))]
+    first = 0.0
+    for positions, estimated, covariances, truths, directions in runs:
+        ways = way_along(circuit, truths, directions)
+        spread = np.sqrt(covariances[:, 0, 0] + covariances[:, 1, 1])
+        spots, nearest = spots_along(circuit, positions, estimated, spread)
+        both = np.isfinite(ways) & np.isfinite(spots)
+        heading = circuit.headings[nearest[both]]
+        along = np.sqrt(np.einsum('ti,tij,tj->t', heading, covariances[both], heading))
+        spots, true = spots[both], ways[both] % length
+        errors = circuit.seconds_along(spots) - circuit.seconds_along(true)
+        errors = (errors + 0.5 * lap_s) % lap_s - 0.5 * lap_s
+        usual = circuit.seconds_along(spots + along) - circuit.seconds_along(spots - along)
+        laps = first + ways[both] // length
+        # What is farther off is lost, and published by no filter.
+        near = np.abs(errors) < LIKE_A_LAP * lap_s
+        columns.append(np.stack([errors, 0.5 * usual, true, laps])[:, near])
+        first = 1.0 + float(laps.max(initial=first))
+    every, usual, at, lap = np.concatenate(columns, axis=1)
+    if not len(every):
+        return circuit.surest_start()
+    ratios = np.square(every / np.maximum(usual, 1e-9 * lap_s))
+    points = (at / length * count).astype(np.int64) % count
+    # Sums over the points around each, by a normal kernel that closes.
+    kept = np.exp(-2.0 * np.square(np.pi * NEARBY * count * np.fft.rfftfreq(count)))
+    squares, weights = (
+        np.maximum(np.fft.irfft(np.fft.rfft(each) * kept, count), 0.0)
+        for each in (
+            np.bincount(points, np.square(every), count),
+            np.bincount(points, None, count),
+        )
+    )
+    deviations = np.sqrt(squares / np.maximum(weights, 1e-9))
+    # Where hardly a drive was held out it is as sure as on the whole lap.
+    deviations[weights < 0.05 * weights.mean()] = math.sqrt(float(np.square(every).mean()))
+    timed = replace(
+        circuit,
+        deviations=deviations,
+        sureness=min(max(math.sqrt(float(ratios.mean())), 0.1), 10.0),
+        repeated=_repeated(every, at / length, lap),
+    )
+    return timed.surest_start()
+
+
+def _repeated(errors: Floats, phases: Floats, laps: Floats) -> float:
+    """Return the root of the share of the squared errors (N,) that differs between passes."""
+    bins = round(1.0 / NEARBY)
+    cells, inverse = np.unique(np.floor(phases * bins) + bins * laps, return_inverse=True)
+    means = np.bincount(inverse, errors) / np.bincount(inverse)
+    where = cells.astype(np.int64) % bins
+    passes = np.bincount(where, minlength=bins)
+    several = passes[where] > 1
+    if not several.any():
+        return 1.0
+    middle = np.bincount(where, means, bins) / np.maximum(passes, 1)
+    # Of two passes half of the variance is lost in their own mean.
+    own = np.square(means - middle[where]) * (passes / np.maximum(passes - 1, 1))[where]
+    whole = float(np.square(means[several]).mean())
+    return math.sqrt(min(float(own[several].mean()) / whole, 1.0)) if whole > 0.0 else 1.0

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from two_manifold_ros.network.network import Network
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.route.sensors import Sensor
-    from two_manifold_ros.ticks.novelty import NoveltyAnchors
     from two_manifold_ros.ticks.segments import Channels
+    from two_manifold_ros.ticks.sliding import NoveltyAnchors
     from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats, Ints
 

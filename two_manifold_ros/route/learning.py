@@ -37,7 +37,7 @@ from two_manifold_ros.route.visits import (
     RATIO_PLACES,
     ways_of,
 )
-from two_manifold_ros.ticks.standing import SLOW_SHARE
+from two_manifold_ros.ticks.rest import SLOW_SHARE
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.merging import Places

@@ -20,7 +20,7 @@ from scipy.spatial import cKDTree
 
 from two_manifold_ros.compilation import allocating, subroutine
 from two_manifold_ros.recordings.excursions import unexplained_steps
-from two_manifold_ros.ticks.standing import held_still, standing, usual_speed
+from two_manifold_ros.ticks.rest import held_still, standing, usual_speed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

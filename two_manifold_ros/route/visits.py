@@ -19,7 +19,7 @@ from two_manifold_ros.recordings.recording import GRAVITY
 from two_manifold_ros.route.merging import merge_forked, Places, SAME_WAY
 from two_manifold_ros.route.route import MEMORIES, PLACES_ALONG, SETTLED
 from two_manifold_ros.route.steps import take_features
-from two_manifold_ros.ticks.standing import STANDS_S, stretches_of
+from two_manifold_ros.ticks.rest import STANDS_S, stretches_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

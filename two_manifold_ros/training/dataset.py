@@ -20,7 +20,14 @@ from numpy.lib.stride_tricks import sliding_window_view
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import velocities
 from two_manifold_ros.recordings.recording import median_interval_ns, Recording
-from two_manifold_ros.ticks.rest import longest_stuck, RestRule, ROUNDING, spreads_along
+from two_manifold_ros.ticks.rest import (
+    longest_stuck,
+    RestRule,
+    ROUNDING,
+    spreads_along,
+    standing,
+    usual_speed,
+)
 from two_manifold_ros.ticks.segments import (
     Channels,
     cut_segments,
@@ -31,7 +38,6 @@ from two_manifold_ros.ticks.segments import (
     Segment,
     unmeasured_axes,
 )
-from two_manifold_ros.ticks.standing import standing, usual_speed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

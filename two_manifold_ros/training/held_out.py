@@ -14,7 +14,7 @@ import numpy as np
 
 from two_manifold_ros.hse_hmm.readout import calibrate, Calibration, segment_targets
 from two_manifold_ros.inspection.repetition import LEAST_PUBLISHED, USEFUL
-from two_manifold_ros.ticks.standing import SLOW_SHARE
+from two_manifold_ros.ticks.rest import SLOW_SHARE
 from two_manifold_ros.training.dataset import any_position
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.model.circuit_learning import learn_circuit
+from two_manifold_ros.model.circuit import learn_circuit
 from two_manifold_ros.model.line_learning import learn_lines
 from two_manifold_ros.model.model import RouteModel, SensedRouteModel
 from two_manifold_ros.network.learning import learn_network

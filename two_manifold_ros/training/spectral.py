@@ -34,9 +34,8 @@ from two_manifold_ros.manifold.kernel_pca import LANDMARKS
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.selection import has_neighbours, make_learner
 from two_manifold_ros.model.model import Model
-from two_manifold_ros.ticks.novelty import contrast, NoveltyAnchors
 from two_manifold_ros.ticks.rest import longest_stuck
-from two_manifold_ros.ticks.sliding import SlidingWindow
+from two_manifold_ros.ticks.sliding import contrast, NoveltyAnchors, SlidingWindow
 from two_manifold_ros.ticks.windows import (
     find_training_ticks,
     lay_end_to_end,

@@ -27,7 +27,7 @@ from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.model.model import FAST
 from two_manifold_ros.names import KERNELS, LAP_FRAME
 from two_manifold_ros.recordings.recording import check_one_plane, Recording
-from two_manifold_ros.ticks.standing import SLOW_SHARE, usual_speed
+from two_manifold_ros.ticks.rest import SLOW_SHARE, usual_speed
 from two_manifold_ros.training.dataset import Dataset, RARE_STEP, usual_step
 from two_manifold_ros.training.settings import EmbeddedSettings, TrainingSettings
 

@@ -17,10 +17,9 @@ from two_manifold_ros.model.model import TpsrModel
 from two_manifold_ros.ticks.rest import spreads_along
 from two_manifold_ros.ticks.segments import cut_segments, Segment
 from two_manifold_ros.tpsr.features import fourier_features, WithConstant
-from two_manifold_ros.tpsr.learner import LearnerSettings
+from two_manifold_ros.tpsr.learner import LearnerSettings, stretches_of, WindowLearner
 from two_manifold_ros.tpsr.parameters import RememberingBelief
 from two_manifold_ros.tpsr.thin_svd import Move
-from two_manifold_ros.tpsr.window_learner import stretches_of, WindowLearner
 from two_manifold_ros.training.dataset import driving_dataset
 from two_manifold_ros.training.held_out import (
     capped_mean,
