@@ -10,7 +10,7 @@ from rclpy.publisher import Publisher
 from ros_talk import Health, Talk
 from sensor_msgs.msg import Imu
 
-from two_manifold_ros.recordings.ros2_bag import to_message
+from two_manifold_ros.recordings.ros_messages import to_message
 from two_manifold_ros.simulation.slot_car_run import imu_message, reference_message, SlotCarRun
 
 

@@ -35,7 +35,7 @@ from two_manifold_ros.nodes.callbacks import (
     ImuTopic,
     TRANSFORM_TYPE,
 )
-from two_manifold_ros.recordings.ros2_bag import message_class, to_message
+from two_manifold_ros.recordings.ros_messages import message_class, to_message
 
 
 class Logging(GuardedNode):

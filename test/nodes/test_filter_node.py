@@ -35,7 +35,7 @@ from two_manifold_ros.nodes.callbacks import TRANSFORM_TYPE
 from two_manifold_ros.nodes.filter_node import FilterNode
 from two_manifold_ros.nodes.updater_node import UpdaterNode
 from two_manifold_ros.nodes.watching import listen
-from two_manifold_ros.recordings.ros2_bag import message_class
+from two_manifold_ros.recordings.ros_messages import message_class
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, sensor_readings
 
 SAMPLE_S = 0.02

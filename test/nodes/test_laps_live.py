@@ -28,7 +28,7 @@ from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.nodes.callbacks import EstimatePublishers
-from two_manifold_ros.recordings.ros2_bag import to_message
+from two_manifold_ros.recordings.ros_messages import to_message
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, TRACK_FRAME
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model

@@ -32,7 +32,7 @@ from two_manifold_ros.nodes.live_input import (
 from two_manifold_ros.nodes.trainer_node import LiveRecording
 from two_manifold_ros.recordings.decoding import SensorTopic
 from two_manifold_ros.recordings.recording import GeodeticOrigin
-from two_manifold_ros.recordings.ros2_bag import to_message
+from two_manifold_ros.recordings.ros_messages import to_message
 from two_manifold_ros.recordings.satellite_fixes import east_north
 
 POSE = 'geometry_msgs/msg/PoseStamped'

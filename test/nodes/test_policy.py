@@ -22,7 +22,7 @@ from two_manifold_ros.nodes.filter_node import FilterNode
 from two_manifold_ros.nodes.slot_car_node import SlotCarNode
 from two_manifold_ros.nodes.trainer_node import TrainerNode
 from two_manifold_ros.nodes.updater_node import UpdaterNode
-from two_manifold_ros.recordings.ros2_bag import message_class
+from two_manifold_ros.recordings.ros_messages import message_class
 from two_manifold_ros.stopping import free_domains
 
 POLICY = Path(__file__).resolve().parents[2] / 'config' / 'two_manifold_policy.xml'

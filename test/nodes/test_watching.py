@@ -19,7 +19,7 @@ from ros_talk import Process, Start, Talk
 from sensor_msgs.msg import Imu
 
 from two_manifold_ros.nodes.watching import Watcher
-from two_manifold_ros.recordings.ros2_bag import to_message
+from two_manifold_ros.recordings.ros_messages import to_message
 from two_manifold_ros.simulation.slot_car_run import imu_message, SlotCarRun
 
 browse, browser = browsing.browse, browsing.browser

@@ -39,7 +39,7 @@ from two_manifold_ros.interface.messages import (
 from two_manifold_ros.interface.status import routes_message
 from two_manifold_ros.interface.transforms import OdometryFrame, transform_message
 from two_manifold_ros.names import LAP_FRAME
-from two_manifold_ros.recordings.ros2_bag import fill, message_class, to_message
+from two_manifold_ros.recordings.ros_messages import fill, message_class, to_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -36,7 +36,7 @@ from two_manifold_ros.interface.status import (
     ThrottledLog,
 )
 from two_manifold_ros.nodes.callbacks import find_shared, GuardedNode, ImuTopic, qos
-from two_manifold_ros.recordings.ros2_bag import to_message
+from two_manifold_ros.recordings.ros_messages import to_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -17,7 +17,7 @@ from two_manifold_ros.interface.messages import Topic
 from two_manifold_ros.names import POSITION_TYPES, SENSOR_FIELDS
 from two_manifold_ros.nodes.callbacks import find_publishers, GuardedNode
 from two_manifold_ros.recordings.decoding import fields_decoder, position_decoder, SensorTopic
-from two_manifold_ros.recordings.ros2_bag import deserialise, message_class
+from two_manifold_ros.recordings.ros_messages import deserialise, message_class
 from two_manifold_ros.recordings.satellite_fixes import (
     east_north,
     fixes_agree,

@@ -11,7 +11,7 @@ import numpy as np
 from two_manifold_ros.interface.parameters import SlotCarParameters
 from two_manifold_ros.nodes.callbacks import GuardedNode
 from two_manifold_ros.nodes.running import declare
-from two_manifold_ros.recordings.ros2_bag import message_class, to_message
+from two_manifold_ros.recordings.ros_messages import message_class, to_message
 from two_manifold_ros.simulation.slot_car import Camera, SlotCar, SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import (
     imu_message,

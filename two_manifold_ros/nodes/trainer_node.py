@@ -35,7 +35,7 @@ from two_manifold_ros.nodes.live_input import LiveTopic
 from two_manifold_ros.nodes.running import declare, read
 from two_manifold_ros.recordings.decoding import ImuDecoder, position_decoder
 from two_manifold_ros.recordings.reading import as_recording, MessageColumns, ReadingOptions
-from two_manifold_ros.recordings.ros2_bag import deserialise
+from two_manifold_ros.recordings.ros_messages import deserialise
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,7 +20,7 @@ from rclpy.utilities import try_shutdown
 from two_manifold_ros.interface.messages import Topic, Topics
 from two_manifold_ros.nodes.callbacks import find_publishers, qos
 from two_manifold_ros.nodes.running import make_executor, start_middleware
-from two_manifold_ros.recordings.ros2_bag import message_class
+from two_manifold_ros.recordings.ros_messages import message_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
