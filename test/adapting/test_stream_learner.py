@@ -476,11 +476,15 @@ def test_a_tpsr_goes_on_from_the_next_training_after_the_clock_was_set_back(in_t
 
 
 def test_wrong_references_make_neither_the_map_nor_what_follows_useless(learned):
-    """Wild places and stamps, and a receiver that is throttled."""
+    """Wild places and stamps, a receiver that is throttled, and an axis of the IMU that is NaN."""
     drive, learner, published = run(), new_learner(), []
+    samples = np.where(np.arange(6) == 3, np.nan, drive.imu)
+    # A number that is missing now and then, or all of them, is no axis that is unset.
+    samples[[100, 600], 0] = np.nan
+    samples[[200, 700]] = np.nan
     for index in range(LEARNED):
         stamp = int(drive.stamps_ns[index])
-        published += learner.push(stamp, drive.imu[index])
+        published += learner.push(stamp, samples[index])
         x, y = drive.positions[index, :2].tolist()
         if index % 100 == 2:
             learner.add_reference(stamp, x + 1e5 if index % 200 == 2 else x - 3.0, y)
@@ -494,6 +498,8 @@ def test_wrong_references_make_neither_the_map_nor_what_follows_useless(learned)
     counters = learner.reference.counters
     # The first wrong place comes before there is anything that it could be held against.
     assert (counters['jumped'], counters['wild_stamp']) == (7, 8)
+    assert learner.filter.counters['non_finite'] == 4
+    assert learner.counters['samples_learned'] == LEARNED - 4
     late = [each for each in published if each.stamp_ns > drive.stamps_ns[450]]
     assert np.mean([each.valid for each in late]) > 0.9
     assert rmse_m(late) < 0.1
