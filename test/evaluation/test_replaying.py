@@ -20,7 +20,6 @@ from two_manifold_ros.recordings.recording import Recording
 
 highlevel = pytest.importorskip('rosbags.highlevel')
 
-
 PER_ESTIMATE = {'position', 'odometry', 'predicted_path', 'latent_state', 'markers'}
 SECOND = 1_000_000_000
 
@@ -86,9 +85,8 @@ def test_each_valid_estimate_has_one_message_that_says_it_in_the_same_bytes_twic
     numbers = [dict(zip(names, message.data.tolist(), strict=True)) for message in rows]
     assert [each['valid'] for each in numbers] == [0.0] * 19 + [1.0] * len(valid)
     newest, estimate = numbers[-1], valid[-1]
-    assert newest['status'] == CODES[estimate.status]
-    assert newest['novelty'] == estimate.novelty
-    assert newest['ellipse_m'] == estimate.ellipse_m
+    said = CODES[estimate.status], estimate.novelty, estimate.ellipse_m
+    assert (newest['status'], newest['novelty'], newest['ellipse_m']) == said
     # What only a node has.
     assert math.isnan(newest['stamp_age_s'])
     first = {file.name: file.read_bytes() for file in (tmp_path / 'bag').iterdir()}
