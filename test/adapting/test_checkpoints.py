@@ -43,27 +43,21 @@ def write(files: NumberedFiles, count: int = 1) -> list[Path]:
     return [files.write(save) for _ in range(count)]
 
 
-def names_of(*numbers: int) -> list[str]:
-    return ['.car.lock', *(f'car.{each:06d}.npz' for each in numbers)]
-
-
 def names_in(folder: Path, pattern: str = '*') -> list[str]:
     return sorted(path.name for path in folder.glob(pattern))
-
-
-written_in = partial(names_in, pattern='*.npz')
 
 
 def test_the_last_few_are_kept_and_those_in_use_and_counting_goes_on(files, tmp_path):
     """And beyond the digits that a name has by default, where names no longer sort."""
     write(files, 4)
-    assert names_in(tmp_path) == names_of(2, 3, 4)
+    assert [*numbered(tmp_path, 'car')] == [2, 3, 4]
     second = tmp_path / 'car.000002.npz'
     for _ in range(2):
         files.write(Path.touch, {str(second)})
-    assert names_in(tmp_path) == names_of(2, 4, 5, 6)
+    assert [*numbered(tmp_path, 'car')] == [2, 4, 5, 6]
     write(files)
-    assert names_in(tmp_path) == names_of(5, 6, 7)
+    assert [*numbered(tmp_path, 'car')] == [5, 6, 7]
+    assert names_in(tmp_path)[:2] == ['.car.lock', 'car.000005.npz']
     (tmp_path / 'car.000007.npz').rename(tmp_path / 'car.999999.npz')
     files.close()
     write(NumberedFiles(tmp_path, 'car', 'checkpoint'), 2)
@@ -109,11 +103,16 @@ def test_a_name_in_use_is_refused_and_half_written_files_of_the_dead_are_removed
     for name in ('', 'a/b', '../a', 'a.b', 'a*'):
         with pytest.raises(InputError, match='name of checkpoints'):
             NumberedFiles(tmp_path, name, 'checkpoint')
-    with pytest.raises(
-        InputError, match=r'x\.npz: no checkpoint can be written here \(File exists'
-    ):
-        NumberedFiles(write(files)[0].rename(tmp_path / 'x.npz'), 'car', 'checkpoint')
+    with pytest.raises(InputError, match=r'car\.x\.npz: no checkpoint can be written here'):
+        NumberedFiles(tmp_path / 'car.x.npz', 'car', 'checkpoint')
     assert NumberedFiles(tmp_path / 'a' / 'b', 'car', 'model').folder.is_dir()
+    # By default files are named after the robot.
+    for chosen, namespace, name in (
+        ('', '/', 'updater'),
+        ('', '/fleet/robot1', 'fleet_robot1_updater'),
+        ('mine', '/fleet/robot1', 'mine'),
+    ):
+        assert name_of_files(UpdaterParameters(checkpoint_name=chosen), namespace) == name
 
 
 MINUTE = 60.0
@@ -122,13 +121,14 @@ MINUTE = 60.0
 def keeper(
     folder: Path, session: UpdaterSession, clock: Callable[[], float] = lambda: 0.0
 ) -> Checkpoints:
-    chosen = UpdaterParameters(
-        learner='tpsr',
-        horizons=list(SMALL.horizons),
-        checkpoint_folder=str(folder),
-        checkpoint_s=MINUTE,
-    )
+    options = {'learner': 'tpsr', 'horizons': list(SMALL.horizons), 'checkpoint_s': MINUTE}
+    chosen = UpdaterParameters(**options, checkpoint_folder=str(folder))
     return Checkpoints(chosen, session.learner, clock)
+
+
+def save(keeping: Checkpoints) -> None:
+    keeping.save()
+    keeping.finish()
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def two(learned: UpdaterSession, tmp_path: Path) -> list[Path]:
     keeping = keeper(tmp_path, learned)
     keeping.save()
     keeping.end()
-    return [tmp_path / name for name in written_in(tmp_path)]
+    return [tmp_path / name for name in names_in(tmp_path, '*.npz')]
 
 
 def test_it_goes_on_where_it_was(drive, learned, tmp_path):
@@ -151,10 +151,8 @@ def test_it_goes_on_where_it_was(drive, learned, tmp_path):
     again = small_session()
     back = keeper(tmp_path, again)
     assert (back.skipped, back.begun) == ([], f'resumed at {samples} samples from {path}')
-    assert (again.learner.head.frame_id, again.learner.head.origin) == (
-        'map',
-        learned.learner.head.origin,
-    )
+    head = again.learner.head
+    assert (head.frame_id, head.origin) == ('map', learned.learner.head.origin)
     third = small_session()
     third.learner.resume(*kept_in(path, saved(learned.learner), third.learner.head))
     part = slice(LEARNED, LEARNED + 400)
@@ -176,11 +174,11 @@ def test_one_a_minute_once_there_is_something_to_keep(drive, tmp_path):
         keeping.look()
         keeping.finish()
     # Nothing was learned since.
-    assert written_in(tmp_path) == ['updater.000001.npz']
+    assert [*numbered(tmp_path, 'updater')] == [1]
     feed(session, drive, slice(LEARNED, LEARNED + 250))
     keeping.look()
     keeping.finish()
-    assert written_in(tmp_path) == ['updater.000001.npz', 'updater.000002.npz']
+    assert [*numbered(tmp_path, 'updater')] == [1, 2]
     newest = str(tmp_path / 'updater.000002.npz')
     assert keeping.values == {'checkpoints_written': 2, 'checkpoint': newest}
 
@@ -229,26 +227,21 @@ def test_a_disk_that_is_full_and_a_folder_that_is_gone_stop_nothing(
 
     tmp_path /= 'kept'
     keeping = keeper(tmp_path, learned)
-    keeping.save()
-    keeping.finish()
-    good = written_in(tmp_path)
+    save(keeping)
     with monkeypatch.context() as patch:
         patch.setattr(os, 'fsync', fail)
-        keeping.save()
-        keeping.finish()
+        save(keeping)
     assert 'No space left on device' in keeping.trouble
-    assert written_in(tmp_path) == good
+    assert [*numbered(tmp_path, 'updater')] == [1]
     assert feed(learned, drive, slice(LEARNED, LEARNED + 100))
-    keeping.save()
-    keeping.finish()
-    assert (keeping.trouble, len(written_in(tmp_path))) == ('', 2)
+    save(keeping)
+    assert (keeping.trouble, [*numbered(tmp_path, 'updater')]) == ('', [1, 2])
     shutil.rmtree(tmp_path)
-    keeping.save()
-    keeping.finish()
+    save(keeping)
     assert 'No such file or directory' in keeping.trouble
     tmp_path.mkdir()
     keeping.end()
-    assert (keeping.trouble, written_in(tmp_path)) == ('', ['updater.000001.npz'])
+    assert (keeping.trouble, [*numbered(tmp_path, 'updater')]) == ('', [1])
 
 
 def test_what_is_reported_of_is_on_the_disk_already(learned, tmp_path, monkeypatch):
@@ -266,15 +259,3 @@ def test_what_is_reported_of_is_on_the_disk_already(learned, tmp_path, monkeypat
     going.set()
     keeping.finish()
     assert 'checkpoint' in keeping.values
-
-
-@pytest.mark.parametrize(
-    ('chosen', 'namespace', 'name'),
-    [
-        ('', '/', 'updater'),
-        ('', '/fleet/robot1', 'fleet_robot1_updater'),
-        ('mine', '/fleet/robot1', 'mine'),
-    ],
-)
-def test_files_are_named_after_the_robot(chosen, namespace, name):
-    assert name_of_files(UpdaterParameters(checkpoint_name=chosen), namespace) == name
