@@ -143,8 +143,8 @@ def test_it_goes_on_where_it_was(drive, learned, tmp_path):
     learned.learner.head = replace(learned.learner.head, origin=GeodeticOrigin(50.0, 10.0, 3.0))
     tmp_path /= 'made'
     keeping = keeper(tmp_path, learned)
-    assert keeping.begun == 'starts with nothing learned'
-    assert keeping.kept == 'no checkpoint was written'
+    said = (keeping.begun, keeping.kept)
+    assert said == ('starts with nothing learned', 'no checkpoint was written')
     keeping.end()
     samples, path = learned.learner.counters['samples_learned'], tmp_path / 'updater.000001.npz'
     assert keeping.kept == f'checkpoint {path} at {samples} samples'
@@ -158,9 +158,8 @@ def test_it_goes_on_where_it_was(drive, learned, tmp_path):
     part = slice(LEARNED, LEARNED + 400)
     expected, found = feed(third, drive, part), feed(again, drive, part)
     assert len(found) > 50
-    np.testing.assert_array_equal(
-        [each.positions for each in found], [each.positions for each in expected]
-    )
+    for each, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(each.positions, wanted.positions)
 
 
 def test_one_a_minute_once_there_is_something_to_keep(drive, tmp_path):
@@ -219,7 +218,7 @@ def test_one_that_does_not_fit_is_refused_and_all_is_left_alone(
     assert names_in(tmp_path) == before
 
 
-def test_a_disk_that_is_full_and_a_folder_that_is_gone_stop_nothing(
+def test_a_disk_that_is_slow_or_full_and_a_folder_that_is_gone_stop_nothing(
     drive, learned, tmp_path, monkeypatch
 ):
     def fail(_: int) -> None:
@@ -227,8 +226,16 @@ def test_a_disk_that_is_full_and_a_folder_that_is_gone_stop_nothing(
 
     tmp_path /= 'kept'
     keeping = keeper(tmp_path, learned)
-    save(keeping)
+    going, sync = Event(), os.fsync
     with monkeypatch.context() as patch:
+        patch.setattr(os, 'fsync', lambda handle: (going.wait(10.0), sync(handle)))
+        keeping.save()
+        assert keeping.save() == 'the last checkpoint is still being written'
+        # What is reported of is on the disk already.
+        assert 'checkpoint' not in keeping.values
+        going.set()
+        keeping.finish()
+        assert 'checkpoint' in keeping.values
         patch.setattr(os, 'fsync', fail)
         save(keeping)
     assert 'No space left on device' in keeping.trouble
@@ -242,20 +249,3 @@ def test_a_disk_that_is_full_and_a_folder_that_is_gone_stop_nothing(
     tmp_path.mkdir()
     keeping.end()
     assert (keeping.trouble, [*numbered(tmp_path, 'updater')]) == ('', [1])
-
-
-def test_what_is_reported_of_is_on_the_disk_already(learned, tmp_path, monkeypatch):
-    keeping = keeper(tmp_path, learned)
-    going, sync = Event(), os.fsync
-
-    def slow(descriptor: int) -> None:
-        assert going.wait(10.0)
-        sync(descriptor)
-
-    monkeypatch.setattr(os, 'fsync', slow)
-    keeping.save()
-    assert keeping.save() == 'the last checkpoint is still being written'
-    assert 'checkpoint' not in keeping.values
-    going.set()
-    keeping.finish()
-    assert 'checkpoint' in keeping.values

@@ -86,17 +86,16 @@ class Bench:
         return [text for text, is_warning in self.said if is_warning]
 
 
-@pytest.fixture(scope='module')
+@pytest.fixture
 def good(tpsr_model: Model) -> Model:
     return tolerant(tpsr_model)
 
 
-@pytest.fixture(scope='module')
-def old(good: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def old(good: Model, tmp_path: Path) -> Path:
     """Return the file of a model that is wrong by more than a metre."""
-    path = tmp_path_factory.mktemp('old') / 'old.npz'
-    save_model(displaced(good, 1.5), path)
-    return path
+    save_model(displaced(good, 1.5), tmp_path.with_suffix('.npz'))
+    return tmp_path.with_suffix('.npz')
 
 
 @pytest.fixture
@@ -134,15 +133,6 @@ def test_what_is_measured_to_be_better_is_handed_over(bench, good, old, slot_car
     assert bench.state == 'comparing'
 
 
-def test_a_training_goes_on_with_the_contest_and_its_model_runs_for_a_lap_before(bench, old):
-    bench.blocks(BETTER, seconds=0)
-    bench.train()
-    bench.seconds(3)
-    assert (bench.path, bench.handover.values()['blocks']) == (str(old), BLOCKS_PER_LAP)
-    bench.blocks(BETTER)
-    assert bench.handover.counters['hand_overs'] == 1
-
-
 def test_a_contest_that_is_lost_is_said_once_and_ends_until_the_next_training(bench, old):
     for lost in (1, 2):
         bench.blocks(WORSE, seconds=20)
@@ -152,6 +142,13 @@ def test_a_contest_that_is_lost_is_said_once_and_ends_until_the_next_training(be
         assert bench.handover.values()['blocks'] == 0
     assert len(bench.said) == 2
     assert all(text.startswith(f'Verdict: {old} stays, because') for text, _ in bench.said)
+    # A training goes on with the contest, and its model runs for a lap before it is handed over.
+    bench.blocks(BETTER, seconds=0)
+    bench.train()
+    bench.seconds(3)
+    assert (bench.path, bench.handover.values()['blocks']) == (str(old), BLOCKS_PER_LAP)
+    bench.blocks(BETTER)
+    assert bench.handover.counters['hand_overs'] == 1
 
 
 @pytest.mark.parametrize('is_there', [False, True])

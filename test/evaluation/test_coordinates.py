@@ -27,11 +27,6 @@ from two_manifold_ros.training.train import train_model
 
 ROUTE = TrainingSettings(window=20, horizons=(0, 10))
 SPECTRAL = ROUTE.with_method('spectral', rate_hz=10.0, states=20, bandwidth_factor=1.4)
-SETTINGS = {
-    'route': ROUTE,
-    'spectral': SPECTRAL,
-    'tpsr': SPECTRAL.with_method('tpsr', features=200),
-}
 
 
 @pytest.fixture(scope='module')
@@ -47,7 +42,7 @@ def drives() -> list[Recording]:
 
 def answers(
     settings: TrainingSettings, drives: list[Recording], matrix: np.ndarray, shift: np.ndarray
-) -> tuple[list[tuple[object, ...]], np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[list[list[Any]], np.ndarray, np.ndarray, np.ndarray]:
     """
     Learn and filter in other coordinates, and return the estimates in those of the simulation.
 
@@ -57,23 +52,19 @@ def answers(
         with_positions(each, positions=each.positions.positions @ matrix.T + shift)
         for each in drives
     )
-    model = train_model([train], settings)
-    live = Filter(model)
-    stream = zip(test.imu.stamps.tolist(), test.imu.samples, strict=True)
-    found = [each for stamp, sample in stream for each in live.push(stamp, sample)]
-    back = np.linalg.inv(matrix)
-    scores = [each.model.all.rmse_m for each in evaluate(model, [test]).scores]
+    model, back = train_model([train], settings), np.linalg.inv(matrix)
+    found = evaluate(model, [test])
+    (run,) = found.runs
+    lengths = [*astuple(limits_of(model)), *(each.model.all.rmse_m for each in found.scores)]
     return (
-        [(each.stamp_ns, each.status, each.cause, each.valid) for each in found],
-        (np.array([each.positions for each in found]) - shift) @ back.T,
-        back @ np.array([each.covariances for each in found]) @ back.T,
-        np.array(
-            [*astuple(limits_of(model)), *(each.ellipse_m for each in found), *scores], float
-        ),
+        [list(each) for each in (run.published, run.causes, run.statuses, run.stamps)],
+        (run.positions - shift) @ back.T,
+        back @ run.covariances @ back.T,
+        np.array(lengths, float),
     )
 
 
-@pytest.mark.parametrize('settings', SETTINGS.values(), ids=SETTINGS)
+@pytest.mark.parametrize('settings', [ROUTE, SPECTRAL, SPECTRAL.with_method('tpsr', features=200)])
 def test_the_same_answers_in_other_coordinates(settings, drives, monkeypatch):
     """Scaled, mirrored, turned, then shifted."""
     # An IMU in m/s^2 shows the unit.
@@ -82,7 +73,7 @@ def test_the_same_answers_in_other_coordinates(settings, drives, monkeypatch):
     matrix = scale * np.array([[cosine, sine], [sine, -cosine]])
     found = answers(settings, drives, matrix, shift)
     wanted = answers(settings, drives, np.eye(2), np.zeros(2))
-    assert sum(bool(valid) for *_, valid in wanted[0]) > 0.5 * len(wanted[0])
+    assert np.mean(wanted[0][0]) > 0.5
     assert found[0] == wanted[0]
     # Digits that positions of this size do not have, and what grows of them.
     atol = 1e-9 + 1e3 * np.spacing(3e7 + 10.0) / scale
@@ -93,13 +84,11 @@ def test_the_same_answers_in_other_coordinates(settings, drives, monkeypatch):
 
 BEGIN_NS, END_NS = 1_767_225_600 * 10**9, 1_767_226_600 * 10**9
 """The simulated laps are in between."""
-
 SHIFTS_NS = {
     'by 1 ns': 1,
     'to 1970': 1 - BEGIN_NS,
     'to 2100': 4_102_444_800 * 10**9 + 123_456_789 - BEGIN_NS,
 }
-ANY_SHIFT_NS = st.integers(1 - BEGIN_NS, 2**63 - 1 - END_NS)
 
 
 def shifted(recording: Recording, shift_ns: int) -> Recording:
@@ -156,7 +145,7 @@ def test_models_estimates_and_scores(slot_car_laps, model, method, shift):
     assert bits_of(published[0]) == bits_of(published[1])
 
 
-@given(ANY_SHIFT_NS, st.integers(0, 100), st.integers(0, 100))
+@given(st.integers(1 - BEGIN_NS, 2**63 - 1 - END_NS), st.integers(0, 100), st.integers(0, 100))
 def test_parts_and_ticks(slot_car_laps, shift_ns, start_s, end_s):
     found = []
     for by in (0, shift_ns):
