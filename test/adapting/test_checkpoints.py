@@ -42,27 +42,21 @@ def write(files: NumberedFiles, count: int = 1) -> list[Path]:
     return [files.write(save) for _ in range(count)]
 
 
-def names_of(*numbers: int) -> list[str]:
-    return ['.car.lock', *(f'car.{each:06d}.npz' for each in numbers)]
-
-
 def names_in(folder: Path, pattern: str = '*') -> list[str]:
     return sorted(path.name for path in folder.glob(pattern))
-
-
-written_in = partial(names_in, pattern='*.npz')
 
 
 def test_the_last_few_are_kept_and_those_in_use_and_counting_goes_on(files, tmp_path):
     """And beyond the digits that a name has by default, where names no longer sort."""
     write(files, 4)
-    assert names_in(tmp_path) == names_of(2, 3, 4)
+    assert [*numbered(tmp_path, 'car')] == [2, 3, 4]
     second = tmp_path / 'car.000002.npz'
     for _ in range(2):
         files.write(Path.touch, {str(second)})
-    assert names_in(tmp_path) == names_of(2, 4, 5, 6)
+    assert [*numbered(tmp_path, 'car')] == [2, 4, 5, 6]
     write(files)
-    assert names_in(tmp_path) == names_of(5, 6, 7)
+    assert [*numbered(tmp_path, 'car')] == [5, 6, 7]
+    assert names_in(tmp_path)[:2] == ['.car.lock', 'car.000005.npz']
     (tmp_path / 'car.000007.npz').rename(tmp_path / 'car.999999.npz')
     files.close()
     write(NumberedFiles(tmp_path, 'car', 'checkpoint'), 2)
@@ -108,11 +102,16 @@ def test_a_name_in_use_is_refused_and_half_written_files_of_the_dead_are_removed
     for name in ('', 'a/b', '../a', 'a.b', 'a*'):
         with pytest.raises(InputError, match='name of checkpoints'):
             NumberedFiles(tmp_path, name, 'checkpoint')
-    with pytest.raises(
-        InputError, match=r'x\.npz: no checkpoint can be written here \(File exists'
-    ):
-        NumberedFiles(write(files)[0].rename(tmp_path / 'x.npz'), 'car', 'checkpoint')
+    with pytest.raises(InputError, match=r'car\.x\.npz: no checkpoint can be written here'):
+        NumberedFiles(tmp_path / 'car.x.npz', 'car', 'checkpoint')
     assert NumberedFiles(tmp_path / 'a' / 'b', 'car', 'model').folder.is_dir()
+    # By default files are named after the robot.
+    for chosen, namespace, name in (
+        ('', '/', 'updater'),
+        ('', '/fleet/robot1', 'fleet_robot1_updater'),
+        ('mine', '/fleet/robot1', 'mine'),
+    ):
+        assert name_of_files(UpdaterParameters(checkpoint_name=chosen), namespace) == name
 
 
 MINUTE = 60.0
@@ -121,13 +120,14 @@ MINUTE = 60.0
 def keeper(
     folder: Path, session: UpdaterSession, clock: Callable[[], float] = lambda: 0.0
 ) -> Checkpoints:
-    chosen = UpdaterParameters(
-        learner='tpsr',
-        horizons=list(SMALL.horizons),
-        checkpoint_folder=str(folder),
-        checkpoint_s=MINUTE,
-    )
+    options = {'learner': 'tpsr', 'horizons': list(SMALL.horizons), 'checkpoint_s': MINUTE}
+    chosen = UpdaterParameters(**options, checkpoint_folder=str(folder))
     return Checkpoints(chosen, session.learner, clock)
+
+
+def save(keeping: Checkpoints) -> None:
+    keeping.save()
+    keeping.finish()
 
 
 @pytest.fixture
@@ -135,33 +135,30 @@ def two(learned: UpdaterSession, tmp_path: Path) -> list[Path]:
     keeping = keeper(tmp_path, learned)
     keeping.save()
     keeping.end()
-    return [tmp_path / name for name in written_in(tmp_path)]
+    return [tmp_path / name for name in names_in(tmp_path, '*.npz')]
 
 
 def test_it_goes_on_where_it_was(drive, learned, tmp_path):
     learned.learner.head = replace(learned.learner.head, origin=GeodeticOrigin(50.0, 10.0, 3.0))
     tmp_path /= 'made'
     keeping = keeper(tmp_path, learned)
-    assert keeping.begun == 'starts with nothing learned'
-    assert keeping.kept == 'no checkpoint was written'
+    said = (keeping.begun, keeping.kept)
+    assert said == ('starts with nothing learned', 'no checkpoint was written')
     keeping.end()
     samples, path = learned.learner.counters['samples_learned'], tmp_path / 'updater.000001.npz'
     assert keeping.kept == f'checkpoint {path} at {samples} samples'
     again = small_session()
     back = keeper(tmp_path, again)
     assert (back.skipped, back.begun) == ([], f'resumed at {samples} samples from {path}')
-    assert (again.learner.head.frame_id, again.learner.head.origin) == (
-        'map',
-        learned.learner.head.origin,
-    )
+    head = again.learner.head
+    assert (head.frame_id, head.origin) == ('map', learned.learner.head.origin)
     third = small_session()
     third.learner.resume(*kept_in(path, saved(learned.learner), third.learner.head))
     part = slice(LEARNED, LEARNED + 400)
     expected, found = feed(third, drive, part), feed(again, drive, part)
     assert len(found) > 50
-    np.testing.assert_array_equal(
-        [each.positions for each in found], [each.positions for each in expected]
-    )
+    for each, wanted in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(each.positions, wanted.positions)
 
 
 def test_one_a_minute_once_there_is_something_to_keep(drive, tmp_path):
@@ -175,11 +172,11 @@ def test_one_a_minute_once_there_is_something_to_keep(drive, tmp_path):
         keeping.look()
         keeping.finish()
     # Nothing was learned since.
-    assert written_in(tmp_path) == ['updater.000001.npz']
+    assert [*numbered(tmp_path, 'updater')] == [1]
     feed(session, drive, slice(LEARNED, LEARNED + 250))
     keeping.look()
     keeping.finish()
-    assert written_in(tmp_path) == ['updater.000001.npz', 'updater.000002.npz']
+    assert [*numbered(tmp_path, 'updater')] == [1, 2]
     newest = str(tmp_path / 'updater.000002.npz')
     assert keeping.values == {'checkpoints_written': 2, 'checkpoint': newest}
 
@@ -220,7 +217,7 @@ def test_one_that_does_not_fit_is_refused_and_all_is_left_alone(
     assert names_in(tmp_path) == before
 
 
-def test_a_disk_that_is_full_and_a_folder_that_is_gone_stop_nothing(
+def test_a_disk_that_is_slow_or_full_and_a_folder_that_is_gone_stop_nothing(
     drive, learned, tmp_path, monkeypatch
 ):
     def fail(_: int) -> None:
@@ -228,52 +225,26 @@ def test_a_disk_that_is_full_and_a_folder_that_is_gone_stop_nothing(
 
     tmp_path /= 'kept'
     keeping = keeper(tmp_path, learned)
-    keeping.save()
-    keeping.finish()
-    good = written_in(tmp_path)
+    going, sync = Event(), os.fsync
     with monkeypatch.context() as patch:
-        patch.setattr(os, 'fsync', fail)
+        patch.setattr(os, 'fsync', lambda handle: (going.wait(10.0), sync(handle)))
         keeping.save()
+        assert keeping.save() == 'the last checkpoint is still being written'
+        # What is reported of is on the disk already.
+        assert 'checkpoint' not in keeping.values
+        going.set()
         keeping.finish()
+        assert 'checkpoint' in keeping.values
+        patch.setattr(os, 'fsync', fail)
+        save(keeping)
     assert 'No space left on device' in keeping.trouble
-    assert written_in(tmp_path) == good
+    assert [*numbered(tmp_path, 'updater')] == [1]
     assert feed(learned, drive, slice(LEARNED, LEARNED + 100))
-    keeping.save()
-    keeping.finish()
-    assert (keeping.trouble, len(written_in(tmp_path))) == ('', 2)
+    save(keeping)
+    assert (keeping.trouble, [*numbered(tmp_path, 'updater')]) == ('', [1, 2])
     shutil.rmtree(tmp_path)
-    keeping.save()
-    keeping.finish()
+    save(keeping)
     assert 'No such file or directory' in keeping.trouble
     tmp_path.mkdir()
     keeping.end()
-    assert (keeping.trouble, written_in(tmp_path)) == ('', ['updater.000001.npz'])
-
-
-def test_what_is_reported_of_is_on_the_disk_already(learned, tmp_path, monkeypatch):
-    keeping = keeper(tmp_path, learned)
-    going, sync = Event(), os.fsync
-
-    def slow(descriptor: int) -> None:
-        assert going.wait(10.0)
-        sync(descriptor)
-
-    monkeypatch.setattr(os, 'fsync', slow)
-    keeping.save()
-    assert keeping.save() == 'the last checkpoint is still being written'
-    assert 'checkpoint' not in keeping.values
-    going.set()
-    keeping.finish()
-    assert 'checkpoint' in keeping.values
-
-
-@pytest.mark.parametrize(
-    ('chosen', 'namespace', 'name'),
-    [
-        ('', '/', 'updater'),
-        ('', '/fleet/robot1', 'fleet_robot1_updater'),
-        ('mine', '/fleet/robot1', 'mine'),
-    ],
-)
-def test_files_are_named_after_the_robot(chosen, namespace, name):
-    assert name_of_files(UpdaterParameters(checkpoint_name=chosen), namespace) == name
+    assert (keeping.trouble, [*numbered(tmp_path, 'updater')]) == ('', [1])

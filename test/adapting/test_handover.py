@@ -24,33 +24,14 @@ BETTER, WORSE = np.array([0.4, 0.1, 1.0]), np.array([0.1, 0.4, 1.0])
 """Errors of incumbent and candidate, and of the mean position."""
 
 
-class Far:
-    """A filter node that does at once what it is asked, as far as the test lets it."""
-
-    def __init__(self, path: Path) -> None:
-        self.state: dict[str, str] = {}
-        self.path = str(path)
-        self.swaps = 0
-        self.asked: list[str] = []
-
-    def hand_over(self, path: str) -> None:
-        self.asked.append(path)
-        if not self.state:
-            self.run(path)
-
-    def run(self, path: str) -> None:
-        self.path = path
-        self.swaps += 1
-
-    def published(self) -> dict[str, str]:
-        return {'model': self.path, 'swaps': str(self.swaps), **self.state}
-
-
 class Bench:
-    """A hand-over and a filter node, second by second."""
+    """A hand-over, second by second, to a node that does what it is asked, if the test lets it."""
 
     def __init__(self, path: Path, folder: Path, learned: Model | None) -> None:
-        self.far = Far(path)
+        # What the filter node says of itself besides the model that runs.
+        self.state_there: dict[str, str] = {}
+        self.path, self.swaps = str(path), 0
+        self.asked: list[str] = []
         self.files = NumberedFiles(folder, 'robot.model', 'model')
         places: dict[int, tuple[float, float]] = {}
         self.learned = learned
@@ -62,14 +43,23 @@ class Bench:
         self.said: list[tuple[str, bool]] = []
         self.now_s = 100.0
         self.handover = HandOver(
-            self.far.hand_over, self.files, self.learner, lambda *each: self.said.append(each)
+            self.ask, self.files, self.learner, lambda *each: self.said.append(each)
         )
+
+    def ask(self, path: str) -> None:
+        self.asked.append(path)
+        if not self.state_there:
+            self.run(path)
+
+    def run(self, path: str) -> None:
+        self.path, self.swaps = path, self.swaps + 1
 
     def seconds(self, count: int, *, heard: bool = True) -> None:
         for _ in range(count):
             self.now_s += 1.0
             if heard:
-                self.handover.hear(self.far.published(), self.now_s)
+                there = {'model': self.path, 'swaps': str(self.swaps), **self.state_there}
+                self.handover.hear(there, self.now_s)
             self.handover.look(self.now_s)
             if (job := self.handover._job) is not None:
                 job.exception()
@@ -96,17 +86,16 @@ class Bench:
         return [text for text, is_warning in self.said if is_warning]
 
 
-@pytest.fixture(scope='module')
+@pytest.fixture
 def good(tpsr_model: Model) -> Model:
     return tolerant(tpsr_model)
 
 
-@pytest.fixture(scope='module')
-def old(good: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def old(good: Model, tmp_path: Path) -> Path:
     """Return the file of a model that is wrong by more than a metre."""
-    path = tmp_path_factory.mktemp('old') / 'old.npz'
-    save_model(displaced(good, 1.5), path)
-    return path
+    save_model(displaced(good, 1.5), tmp_path.with_suffix('.npz'))
+    return tmp_path.with_suffix('.npz')
 
 
 @pytest.fixture
@@ -130,8 +119,8 @@ def test_what_is_measured_to_be_better_is_handed_over(bench, good, old, slot_car
     values = bench.handover.values()
     assert values['incumbent_error_m'] > 1.0 > values['candidate_error_m']
     bench.seconds(4)
-    assert bench.far.path == str(tmp_path / 'robot.model.000001.npz')
-    assert bench.handover.values()['incumbent'] == bench.far.path
+    assert bench.handover.values()['incumbent'] == bench.path
+    assert bench.path == str(tmp_path / 'robot.model.000001.npz')
     assert bench.handover.counters == {'hand_overs': 1, 'contests_lost': 0}
     ((text, _),) = bench.said
     assert text.startswith('Verdict: hand over, because the new model errs by')
@@ -139,18 +128,9 @@ def test_what_is_measured_to_be_better_is_handed_over(bench, good, old, slot_car
     assert str(old) in text
     # The same training gives no other candidate, whatever is learned on.
     bench.seconds(5)
-    assert (bench.state, bench.far.swaps) == ('no candidate yet', 1)
+    assert (bench.state, bench.swaps) == ('no candidate yet', 1)
     bench.train()
     assert bench.state == 'comparing'
-
-
-def test_a_training_goes_on_with_the_contest_and_its_model_runs_for_a_lap_before(bench, old):
-    bench.blocks(BETTER, seconds=0)
-    bench.train()
-    bench.seconds(3)
-    assert (bench.far.path, bench.handover.values()['blocks']) == (str(old), BLOCKS_PER_LAP)
-    bench.blocks(BETTER)
-    assert bench.handover.counters['hand_overs'] == 1
 
 
 def test_a_contest_that_is_lost_is_said_once_and_ends_until_the_next_training(bench, old):
@@ -162,22 +142,29 @@ def test_a_contest_that_is_lost_is_said_once_and_ends_until_the_next_training(be
         assert bench.handover.values()['blocks'] == 0
     assert len(bench.said) == 2
     assert all(text.startswith(f'Verdict: {old} stays, because') for text, _ in bench.said)
+    # A training goes on with the contest, and its model runs for a lap before it is handed over.
+    bench.blocks(BETTER, seconds=0)
+    bench.train()
+    bench.seconds(3)
+    assert (bench.path, bench.handover.values()['blocks']) == (str(old), BLOCKS_PER_LAP)
+    bench.blocks(BETTER)
+    assert bench.handover.counters['hand_overs'] == 1
 
 
-@pytest.mark.parametrize('content', [None, b'', b'no model'])
+@pytest.mark.parametrize('is_there', [False, True])
 def test_a_model_that_cannot_be_read_here_makes_no_contest_but_one_sentence(
-    old, good, tmp_path, content
+    old, good, tmp_path, is_there
 ):
     path = tmp_path / 'running.npz'
-    if content is not None:
-        path.write_bytes(content)
+    if is_there:
+        path.write_bytes(b'no model')
     bench = Bench(path, tmp_path, good)
     bench.seconds(5)
     assert bench.handover.trouble.startswith(f'{path}: ')
     assert bench.warned == [f'Nothing is handed over: {bench.handover.trouble}']
     assert bench.state == 'no contest'
     bench.handover.take(1, [0.0] * 6, [])
-    bench.far.path = str(old)
+    bench.path = str(old)
     bench.seconds(3)
     assert (bench.handover.trouble, bench.state) == ('', 'comparing')
 
@@ -186,13 +173,10 @@ def test_nothing_is_put_up_before_something_was_learned_nor_in_another_frame(old
     bench = Bench(old, tmp_path, None)
     bench.seconds(5)
     assert bench.state == 'no candidate yet'
-    bench.learned = good
-    bench.seconds(1)
-    assert bench.state == 'comparing'
-    # All was forgotten.
-    bench.learned = None
-    bench.seconds(1)
-    assert bench.state == 'no candidate yet'
+    # And after all was forgotten.
+    for bench.learned, state in ((good, 'comparing'), (None, 'no candidate yet')):
+        bench.seconds(1)
+        assert bench.state == state
     other = Bench(old, tmp_path / 'other', replace(good, frame_id='elsewhere'))
     other.seconds(10)
     assert "its positions are in the frame 'elsewhere'" in other.handover.trouble
@@ -207,17 +191,16 @@ def test_nothing_is_put_up_before_something_was_learned_nor_in_another_frame(old
     ],
 )
 def test_a_refusal_is_reported_and_the_model_tries_again_after_a_lap(bench, old, state, words):
-    bench.far.state = state
+    bench.state_there = state
     bench.blocks(BETTER, seconds=round(PATIENCE_S) + 6)
-    trouble = bench.handover.trouble
+    trouble = str(bench.handover.values()['promotion_trouble'])
     assert words in trouble
-    assert bench.handover.values()['promotion_trouble'] == trouble
     assert bench.warned == [f'Nothing is handed over: {trouble}']
-    assert len(bench.far.asked) == 1
-    bench.far.state = {}
+    assert len(bench.asked) == 1
+    bench.state_there = {}
     bench.blocks(BETTER)
     assert 'promotion_trouble' not in bench.handover.values()
-    assert bench.far.path not in {str(old), bench.far.asked[0]}
+    assert bench.path not in {str(old), bench.asked[0]}
 
 
 def test_a_folder_that_is_gone_is_tried_again_and_the_file_that_runs_outlives_the_refused(
@@ -226,17 +209,17 @@ def test_a_folder_that_is_gone_is_tried_again_and_the_file_that_runs_outlives_th
     shutil.rmtree(tmp_path)
     bench.blocks(BETTER)
     assert 'cannot be written' in bench.handover.trouble
-    assert bench.far.swaps == 0
+    assert bench.swaps == 0
     tmp_path.mkdir()
     bench.blocks(BETTER)
-    assert (bench.far.swaps, bench.handover.trouble) == (1, '')
+    assert (bench.swaps, bench.handover.trouble) == (1, '')
     bench.seconds(2)
-    bench.far.state = {'swap': 'none'}
+    bench.state_there = {'swap': 'none'}
     for _ in range(4):
         bench.train()
         bench.blocks(BETTER, seconds=round(PATIENCE_S) + 6)
     assert [*numbered(tmp_path, 'robot.model')] == [1, 3, 4, 5]
-    assert bench.far.path.endswith('000001.npz')
+    assert bench.path.endswith('000001.npz')
 
 
 def test_a_bug_is_reported_and_not_repeated_at_once(bench, monkeypatch):
@@ -251,33 +234,30 @@ def test_a_bug_is_reported_and_not_repeated_at_once(bench, monkeypatch):
         bench.blocks(BETTER)
     bench.seconds(5)
     assert bench.warned == ['Nothing is handed over: RuntimeError, please report it: 1']
-    assert (len(written), bench.state) == (1, 'no candidate yet')
+    assert bench.state == 'no candidate yet'
 
 
 @pytest.mark.parametrize('is_asked', [False, True])
-def test_another_client_chooses_a_model(bench, old, tmp_path, is_asked):
+def test_another_client_chooses_a_model_or_the_filter_node_is_away(bench, old, tmp_path, is_asked):
     other = tmp_path / 'other.npz'
     shutil.copy(old, other)
     if is_asked:
         # Loading may take long.
-        bench.far.state = {'swap': 'loading'}
+        bench.state_there = {'swap': 'loading'}
         bench.blocks(BETTER, seconds=100)
         assert (bench.state, bench.warned) == ('handing over', [])
-    bench.far.run(str(other))
-    bench.far.state = {}
+    bench.run(str(other))
+    bench.state_there = {}
     bench.seconds(3)
     values = bench.handover.values()
     assert (values['incumbent'], values['blocks'], values['hand_overs']) == (str(other), 0, 0)
-
-
-@pytest.mark.parametrize('is_asked', [False, True])
-def test_a_filter_node_that_is_away_has_no_contest(bench, is_asked):
+    # One that is away has no contest.
     if is_asked:
-        bench.far.state = {'swap': 'loading'}
+        bench.state_there = {'swap': 'loading'}
         bench.blocks(BETTER)
-    bench.seconds(int(AWAY_S), heard=False)
+    bench.seconds(int(AWAY_S) - 1, heard=False)
     assert bench.state == ('handing over' if is_asked else 'comparing')
-    bench.seconds(1, heard=False)
+    bench.seconds(2, heard=False)
     assert 'diagnostics are not received' in bench.state
     assert 'blocks' not in bench.handover.values()
     bench.seconds(3)

@@ -51,7 +51,7 @@ def test_what_cannot_be_used_is_counted_under_its_cause():
         assert gate.add(START, x, 0.0) == usable_places(np.array([[x, 0.0]]))[0] == (share < 1.0)
         assert gate.counters['out_of_range'] == (share > 1.0)
     gate = ReferenceMonitor()
-    follow(gate, 0, 30)
+    assert all(follow(gate, 0, 30))
     for stamp, x, cause in (
         (START + 30 * STEP, math.nan, 'non_finite'),
         (START + 29 * STEP, 0.0, 'duplicate_stamp'),
@@ -61,17 +61,17 @@ def test_what_cannot_be_used_is_counted_under_its_cause():
         assert not gate.add(stamp, x, 0.0)
         assert gate.counters.pop(cause) == 1
     assert gate.counters == {'used': 30}
+    # A wild stamp costs nothing else.
+    for wild, off_s in enumerate((-3600, -3, 3, 86400), 1):
+        begin = 30 * wild
+        assert not gate.add(START + begin * STEP + off_s * 10**9, 0.02 * begin, 0.0)
+        assert all(follow(gate, begin + 1, 29))
+        assert gate.counters == {'used': 30 + 29 * wild, 'wild_stamp': wild}
 
 
-@pytest.fixture
-def gate() -> ReferenceMonitor:
-    """A monitor that has followed a vehicle for 60 positions."""
+def test_a_jump_is_refused_unless_it_is_for_good():
     gate = ReferenceMonitor()
-    assert all(follow(gate, 0, 60))
-    return gate
-
-
-def test_a_jump_is_refused_unless_it_is_for_good(gate):
+    follow(gate, 0, 60)
     assert follow(gate, 60, 5, shift=3.0) == [False] * 5
     assert all(follow(gate, 65, 10))
     assert gate.counters['jumped'] == 5
@@ -82,10 +82,7 @@ def test_a_jump_is_refused_unless_it_is_for_good(gate):
     # Positions that do not agree are never followed.
     for tick in range(175, 300):
         assert not gate.add(START + tick * STEP, 9.0 + 2.0 * (tick % 2), 0.0)
-
-
-def test_a_clock_that_goes_back_starts_again(gate):
-    # One alone is wild, whatever it says.
+    # A clock that goes back starts again; one position alone is wild, whatever it says.
     assert not gate.add(START - 10**10, 50.0, 50.0)
     assert gate.add(START - 10**10 + STEP, 50.0, 50.0)
     assert [fix.stamp_ns for fix in gate.taken] == [START - 10**10, START - 10**10 + STEP]
@@ -96,11 +93,11 @@ def test_a_clock_that_goes_back_starts_again(gate):
 class Receiver:
     """Positions of a vehicle on a circle, and which of them a monitor uses."""
 
-    def __init__(self, noise_m: float = 0.0, radius_m: float = 20.0) -> None:
+    def __init__(self, noise_m: float = 0.0) -> None:
         self.monitor = ReferenceMonitor()
         self.used: list[int] = []
+        self.noise_m = noise_m
         self._rng = np.random.default_rng(7)
-        self._noise_m, self._radius_m = noise_m, radius_m
         self._ns, self._driven_m = START, 0.0
 
     def drive(
@@ -110,20 +107,19 @@ class Receiver:
         speed: float = 0.0,
         *,
         acceleration: float = 0.0,
-        noise_m: float | None = None,
-        moved: Callable[[int], tuple[float, float]] = lambda _: (0.0, 0.0),
+        aside_m: Callable[[int], float] = lambda _: 0.0,
     ) -> list[int]:
         """Drive on from ``speed`` or up to it, and return the stamps of the positions."""
-        noise_m = self._noise_m if noise_m is None else noise_m
         stamps, now, step_s = [], 0.0 if acceleration else speed, 1.0 / rate_hz
         for index in range(round(seconds * rate_hz)):
             self._ns += round(1e9 * step_s)
             before, now = now, min(now + acceleration * step_s, speed)
             self._driven_m += 0.5 * (before + now) * step_s
-            angle = self._driven_m / self._radius_m
-            x, y = self._radius_m * np.array([np.cos(angle), np.sin(angle)]) + moved(index)
-            noise_x, noise_y = self._rng.normal(0.0, noise_m, 2).tolist()
-            if self.monitor.add(self._ns, float(x) + noise_x, float(y) + noise_y):
+            angle = self._driven_m / 20.0
+            place = 20.0 * np.array([np.cos(angle), np.sin(angle)])
+            place += self._rng.normal(0.0, self.noise_m, 2)
+            place[1] += aside_m(index)
+            if self.monitor.add(self._ns, *place.tolist()):
                 self.used += [fix.stamp_ns for fix in self.monitor.taken]
             stamps.append(self._ns)
         return stamps
@@ -133,7 +129,7 @@ class Receiver:
         return len({*stamps} & {*self.used}) / len(stamps)
 
 
-@pytest.mark.parametrize('rate_hz', [1.0, 3.0, 5.0, 10.0, 50.0, 100.0])
+@pytest.mark.parametrize('rate_hz', [1.0, 5.0, 10.0, 100.0])
 @pytest.mark.parametrize('acceleration', [0.5, 3.0, 20.0])
 @pytest.mark.parametrize('noise_m', [0.0, 0.003, 0.5])
 def test_a_parked_vehicle_may_drive_off(rate_hz, acceleration, noise_m):
@@ -148,34 +144,30 @@ def test_a_parked_vehicle_may_drive_off(rate_hz, acceleration, noise_m):
 
 
 @pytest.mark.parametrize('far_m', [100.0, 5000.0, 1e5])
-@pytest.mark.parametrize('rate_hz', [1.0, 2.0, 10.0, 50.0])
+@pytest.mark.parametrize('rate_hz', [1.0, 2.0, 50.0])
 def test_a_glitch_is_refused_at_any_rate_and_no_other_position(far_m, rate_hz):
     receiver = Receiver(0.02)
     receiver.drive(40.0, rate_hz, 10.0)
     glitches = {5: 1, 6: 1, 20: -1, 30: 1}
-    stamps = receiver.drive(
-        40.0, rate_hz, 10.0, moved=lambda index: (0.0, far_m * glitches.get(index, 0))
-    )
+    stamps = receiver.drive(40.0, rate_hz, 10.0, aside_m=lambda at: far_m * glitches.get(at, 0))
     wrong = {stamps[index] for index in glitches}
     assert {*stamps} - {*receiver.used} == wrong
     assert receiver.monitor.counters['jumped'] == len(wrong)
     # Nor is a later one useless if the first is wrong.
     receiver = Receiver(0.02)
-    stamps = receiver.drive(30.0, 1.0, 10.0, moved=lambda index: (20.0 * far_m * (not index), 0.0))
+    stamps = receiver.drive(30.0, 1.0, 10.0, aside_m=lambda at: 20.0 * far_m * (not at))
     assert receiver.share(stamps[1:]) == 1.0
 
 
 def test_the_rate_is_followed_both_ways():
     receiver = Receiver()
     receiver.drive(20.0, 50.0, 5.0)
-    monitor = receiver.monitor
-    assert monitor.gap_ns == 250_000_000
+    assert receiver.monitor.gap_ns == 250_000_000
     stamps = receiver.drive(20.0, 1.0, 5.0)
     assert receiver.share(stamps) == 1.0
-    assert monitor.position_at(stamps[-1] - 400_000_000) is not None
-    stamps = receiver.drive(5.0, 100.0, 5.0)
-    assert receiver.share(stamps) == 1.0
-    assert monitor.gap_ns == 250_000_000
+    assert receiver.monitor.position_at(stamps[-1] - 400_000_000) is not None
+    assert receiver.share(receiver.drive(5.0, 100.0, 5.0)) == 1.0
+    assert receiver.monitor.gap_ns == 250_000_000
 
 
 @pytest.mark.parametrize('repeats', [5, 20])
@@ -197,12 +189,6 @@ def test_a_slow_receiver_that_is_repeated_fast_is_used(repeats):
 def test_a_receiver_that_becomes_worse_is_used_again(worse_m):
     receiver = Receiver(0.005)
     receiver.drive(60.0, 10.0, 3.0)
-    receiver.drive(60.0, 10.0, 3.0, noise_m=worse_m)
-    assert receiver.share(receiver.drive(30.0, 10.0, 3.0, noise_m=worse_m)) > 0.9
-
-
-@pytest.mark.parametrize('off_s', [-3600, -3, 3, 86400])
-def test_a_wild_stamp_is_counted_and_costs_nothing_else(gate, off_s):
-    assert not gate.add(START + 60 * STEP + off_s * 10**9, 1.2, 0.0)
-    assert all(follow(gate, 61, 30))
-    assert gate.counters == {'used': 90, 'wild_stamp': 1}
+    receiver.noise_m = worse_m
+    receiver.drive(60.0, 10.0, 3.0)
+    assert receiver.share(receiver.drive(30.0, 10.0, 3.0)) > 0.9

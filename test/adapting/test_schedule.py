@@ -16,13 +16,11 @@ LAP_S = 8.0
 
 def driven(schedule: Schedule, seconds: float) -> int:
     """Drive on with positions; return the stamp of the newest."""
-    newest_ns = schedule.newest_ns or 10**18
     if schedule.newest_ns is None:
-        schedule.count(newest_ns, HOLE_NS)
+        schedule.count(10**18, HOLE_NS)
     for _ in range(round(seconds * 1e9 / STEP_NS)):
-        newest_ns += STEP_NS
-        schedule.count(newest_ns, HOLE_NS)
-    return newest_ns
+        schedule.count(schedule.newest_ns + STEP_NS, HOLE_NS)
+    return schedule.newest_ns
 
 
 def trainings(schedule: Schedule, until_s: float, lap_s: float = math.nan) -> list[float]:
@@ -90,7 +88,7 @@ def test_positions_end_once_and_what_is_not_learned_is_due_then(schedule, lap_s)
 
 
 def judged(schedule: Schedule, *errors: float) -> list[bool]:
-    """Judge parts of a quarter of a lap, each risen from its start; return which are usual."""
+    """Judge quarters of a lap, each risen from its start; return which are usual."""
     usual = []
     for error_m in errors:
         begin_ns = schedule.newest_ns or 10**18

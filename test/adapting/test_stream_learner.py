@@ -5,7 +5,6 @@
 from collections.abc import Callable, Sequence
 from functools import cache
 import itertools
-import re
 from threading import get_ident
 from time import sleep
 from typing import Any, NamedTuple, TypeAlias
@@ -23,7 +22,6 @@ from two_manifold_ros.adapting.updater_session import learned_seconds, learning_
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.status import NUMBERS
 from two_manifold_ros.model.model import TpsrModel
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
@@ -83,13 +81,12 @@ def feed(
     later_ns: int = 0,
     late_ns: int = 0,
     place: Callable[[int], np.ndarray] = place,
-    sample: Callable[[int], np.ndarray] = lambda index: run().imu[index],
 ) -> list[Estimate]:
     """Feed samples, and references to every other of them, which may be late."""
     estimates = []
     for index in range(first, stop):
         stamp = int(run().stamps_ns[index]) + later_ns
-        estimates += learner.push(stamp, sample(index))
+        estimates += learner.push(stamp, run().imu[index])
         if reference and index % 2 == 0:
             learner.add_reference(stamp + late_ns, *place(index).tolist())
     return estimates
@@ -107,23 +104,19 @@ def rmse_m(estimates: list[Estimate]) -> float:
     return float(np.sqrt(np.mean(np.square(errors(estimates)))))
 
 
-def bits_of(estimates: list[Estimate]) -> list[bytes]:
-    return [each.positions.tobytes() for each in estimates]
-
-
 class Learned(NamedTuple):
     """Output of a learner on the first laps, into which nothing may be pushed any more."""
 
     learner: StreamLearner
     published: list[Estimate]
-    trained_on: list[list[Recording]]
+    trained_on: list[Recording]
 
 
 @pytest.fixture(scope='module')
 def learned() -> Learned:
     train = Recorder()
     learner = new_learner(train=train)
-    return Learned(learner, feed(learner, 0, LEARNED), train.trained_on)
+    return Learned(learner, feed(learner, 0, LEARNED), train.trained_on[-1])
 
 
 @pytest.fixture(scope='module')
@@ -148,6 +141,7 @@ def test_from_nothing_it_publishes_positions_after_some_laps_and_goes_on_alone(k
     ended = feed(learner, LEARNED + 20, LEARNED + 260, reference=False)
     assert learner.schedule.due_s <= due_s, 'it puts a training off'
     trained, models = len(train.trained_on), learner.models
+    assert 'no positions come any more' in str(learning_values(learner)['learning'])
     alone = ended[40:] + feed(learner, LEARNED + 260, 1500, reference=False)
     assert (len(train.trained_on), learner.models) == (trained, models)
     assert np.mean([each.valid for each in alone]) > 0.95
@@ -157,7 +151,7 @@ def test_from_nothing_it_publishes_positions_after_some_laps_and_goes_on_alone(k
 
 def test_the_same_stream_gives_the_same_bits_of_a_map_of_all_of_it(learned):
     """And no tick is lost or reported twice."""
-    ((recording,),) = learned.trained_on[-1:]
+    (recording,) = learned.trained_on
     count = len(recording.imu.stamps)
     assert count > 0.7 * LEARNED
     assert recording.imu.stamps.tolist() == run().stamps_ns[:count].tolist()
@@ -169,27 +163,14 @@ def test_the_same_stream_gives_the_same_bits_of_a_map_of_all_of_it(learned):
     again = new_learner()
     published = feed(again, 0, 600)
     assert again.models > 1
-    assert bits_of(published) == bits_of(learned.published[: len(published)])
+    for found, wanted in zip(published, learned.published, strict=False):
+        assert found.positions.tobytes() == wanted.positions.tobytes()
     steps = np.diff([each.stamp_ns for each in learned.published])
-    assert steps.min() > 0
-    assert steps.max() <= 2 * HEAD.period_ns
-    live = learned.learner.filter
-    assert live.counters['received'] == LEARNED == live.counters['used'] + live.waiting
-
-
-def test_what_it_reports(learned, kept):
-    learner = learned.learner
-    values = learning_values(learner)
+    assert 0 < steps.min() <= steps.max() <= 2 * HEAD.period_ns
+    values, live = learning_values(learned.learner), learned.learner.filter
     assert values['error_m'] < 0.3 * values['mean_error_m']
-    assert values['judged_s'] == pytest.approx(2 * learner.lap_s, abs=0.5)
-    assert values['learned_laps'] == pytest.approx(learned_seconds(learner) / 9.2, rel=0.1)
-    # Diagnostics have the numbers of the status beside them.
-    assert not {*values} & {*NUMBERS}
-    ended = restored(kept, ellipse_m=(2.0, 3.0))
-    feed(ended, LEARNED, LEARNED + 20)
-    feed(ended, LEARNED + 20, LEARNED + 220, reference=False)
-    assert 'no positions come any more' in str(learning_values(ended)['learning'])
-    assert (ended.filter.limits.warn_m, ended.filter.limits.error_m) == (2.0, 3.0)
+    assert values['judged_s'] == pytest.approx(2 * learned.learner.lap_s, abs=0.5)
+    assert live.counters['received'] == LEARNED == live.counters['used'] + live.waiting
 
 
 @pytest.mark.parametrize('moved', [0.0, 3.0])
@@ -206,10 +187,7 @@ def test_a_given_model_makes_room_only_for_a_better_map(kept, moved):
     # A training that lost leaves a count and a sentence.
     assert learner.counters['trainings_tried'] >= 1
     assert bool(learner.counters['trainings_lost']) == (not moved)
-    how = 'stays' if not moved else 'its model runs, and errs by'
-    assert re.fullmatch(
-        rf'Training \d, after \d\.\d laps with positions: .*{how}.*', learner.verdict
-    )
+    assert ('stays' if not moved else 'its model runs, and errs by') in learner.verdict
     assert learning_values(learner)['last_training'] == learner.verdict
 
 
@@ -222,34 +200,26 @@ def test_samples_do_not_wait_for_a_training():
             sleep(0.01)
 
     learner = new_learner(at_once=False, train=Recorder(slow))
-    tens = iter(range(0, 1800, 10))
-
-    def drive_until(condition: Callable[[], object], most: int = 180) -> None:
-        while not condition() and most:
-            first, most = next(tens), most - 1
-            feed(learner, first, first + 10)
-            # A look at the positions alone is soon over.
-            sleep(0.02 * (learner.candidate is not None))
-
+    tens, most = iter(range(0, 1800, 10)), 25
     # It comes by the same place for the second time, and drives on.
-    drive_until(lambda: began)
-    drive_until(lambda: False, 25)
-    assert len(began) == 1
-    assert learner.candidate is not None
-    assert not learner.has_model
-    ends.append(True)
-    drive_until(lambda: learner.has_model)
+    while not learner.has_model:
+        most -= bool(began)
+        if not most:
+            assert (len(began), learner.candidate is None) == (1, False)
+            ends.append(True)
+        first = next(tens)
+        feed(learner, first, first + 10)
+        # A look at the positions alone is soon over.
+        sleep(0.02 * (learner.candidate is not None))
+    assert most <= 0
     assert learner.failure == ''
 
 
 @pytest.mark.parametrize(
-    ('raised', 'words', 'is_bug'),
-    [
-        (InputError('the process was killed'), 'the process was killed', False),
-        (RuntimeError('a bug'), 'please report it: a bug', True),
-    ],
+    ('raised', 'words'),
+    [(InputError('it was killed'), 'it was killed'), (RuntimeError('bug'), 'report it: bug')],
 )
-def test_a_training_that_fails_is_reported_and_the_next_one_is_tried(raised, words, is_bug):
+def test_a_training_that_fails_is_reported_and_the_next_one_is_tried(raised, words):
     left = [raised]
 
     def fail_once(_: Sequence[Recording]) -> None:
@@ -260,7 +230,7 @@ def test_a_training_that_fails_is_reported_and_the_next_one_is_tried(raised, wor
     feed(learner, 0, 400)
     assert words in learner.failure
     assert words in learning_values(learner)['learning_trouble']
-    assert learner.counters['trainings_failed'] == is_bug
+    assert learner.counters['trainings_failed'] == isinstance(raised, RuntimeError)
     feed(learner, 400, 600)
     assert learner.failure == ''
     assert learner.has_model
@@ -348,12 +318,6 @@ def test_positions_without_samples_teach_nothing():
     # Those of another clock are counted.
     feed(learner, 0, 100, late_ns=12 * 3600 * 10**9)
     assert (learner.reference.counters['far_from_samples'], learner.schedule.known_s) == (50, 0.0)
-    # One that comes by itself, long before the others, says nothing of how they follow.
-    learner = new_learner()
-    learner.push(10**9, run().imu[0])
-    learner.add_reference(10**9 + 1, 0.0, 0.0)
-    feed(learner, 0, 200)
-    assert learner.schedule.known_s == pytest.approx(10.0, abs=0.3)
 
 
 def test_later_maps_are_trained_on_the_newest_laps_with_positions(kept, monkeypatch):
@@ -378,13 +342,8 @@ def test_later_maps_are_trained_on_the_newest_laps_with_positions(kept, monkeypa
 
 
 def test_what_errs_no_less_than_the_mean_position_is_not_reported(kept):
-    """Positions of half a lap before, and later right ones again."""
-
-    def refuse(_: Sequence[Recording]) -> None:
-        msg = 'nothing newer is learned'
-        raise InputError(msg)
-
-    learner = restored(kept, train=Recorder(refuse))
+    """Positions of half a lap before, and later right ones again; nothing newer is learned."""
+    learner = restored(kept, train=lambda _: Trained())
     lap = round(20.0 * learner.lap_s)
     right = LEARNED + 2 * lap
 
@@ -432,9 +391,8 @@ def test_a_tpsr_goes_on_learning_between_trainings():
     # What it has learned from grows with each of them: 50 s of driving in the end.
     spans = [each.summary['seconds'] for each in found]
     assert all(new > old for old, new in itertools.pairwise(dict.fromkeys(spans)))
-    assert (learner.models, learned_seconds(learner)) == (models[-1], spans[-1])
     assert len(set(spans)) > trained + 10
-    assert 40.0 < spans[-1] < 50.0
+    assert 40.0 < spans[-1] == learned_seconds(learner) < 50.0
     # Laps of 9 s are learned in quarters.
     assert changes > trained + 10
     # Without references nothing is learned.
@@ -476,11 +434,15 @@ def test_a_tpsr_goes_on_from_the_next_training_after_the_clock_was_set_back(in_t
 
 
 def test_wrong_references_make_neither_the_map_nor_what_follows_useless(learned):
-    """Wild places and stamps, and a receiver that is throttled."""
+    """Wild places and stamps, a receiver that is throttled, and an axis of the IMU that is NaN."""
     drive, learner, published = run(), new_learner(), []
+    samples = np.where(np.arange(6) == 3, np.nan, drive.imu)
+    # A number that is missing now and then, or all of them, is no axis that is unset.
+    samples[[100, 600], 0] = np.nan
+    samples[[200, 700]] = np.nan
     for index in range(LEARNED):
         stamp = int(drive.stamps_ns[index])
-        published += learner.push(stamp, drive.imu[index])
+        published += learner.push(stamp, samples[index])
         x, y = drive.positions[index, :2].tolist()
         if index % 100 == 2:
             learner.add_reference(stamp, x + 1e5 if index % 200 == 2 else x - 3.0, y)
@@ -489,11 +451,12 @@ def test_wrong_references_make_neither_the_map_nor_what_follows_useless(learned)
         elif index % 2 == 0 and (index < 350 or index % 6 == 0):
             learner.add_reference(stamp, x, y)
     clean, model = learned.learner.model(), learner.model()
-    places, wanted = (len(each.route.likelihood.means) for each in (model, clean))
-    assert places == pytest.approx(wanted, rel=0.1)
+    assert model.route.places == pytest.approx(clean.route.places, rel=0.1)
     counters = learner.reference.counters
     # The first wrong place comes before there is anything that it could be held against.
     assert (counters['jumped'], counters['wild_stamp']) == (7, 8)
+    assert learner.filter.counters['non_finite'] == 4
+    assert learner.counters['samples_learned'] == LEARNED - 4
     late = [each for each in published if each.stamp_ns > drive.stamps_ns[450]]
     assert np.mean([each.valid for each in late]) > 0.9
     assert rmse_m(late) < 0.1

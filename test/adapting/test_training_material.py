@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Laps chosen for a training: the newest."""
+"""What of a drive is news, and how long laps are; the newest laps: `test_stream_learner`."""
 
 import numpy as np
 from other_recordings import with_imu, without_positions
@@ -9,7 +9,6 @@ import pytest
 from two_manifold_ros.adapting.training_material import (
     check_one_route,
     lap_seconds,
-    newest_part,
     with_news,
 )
 from two_manifold_ros.errors import InputError
@@ -21,20 +20,6 @@ from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 @pytest.fixture(scope='module')
 def whole() -> Recording:
     return run_to_recording(simulate(SlotCarSettings(seed=5, rate_hz=20.0), samples=1800))
-
-
-def test_newest_laps_reach_back_over_drives_and_holes(whole):
-    early = without_positions(whole.between(None, 40.0), 25.0, 35.0)
-    late = whole.between(50.0, 60.0)
-    first, last = newest_part([early, late], 20.0, 10**9)
-    assert last is late
-    # Ten of the last drive, five after the hole, and five before it.
-    since_s = (int(first.imu.stamps[0]) - early.imu.first_stamp) * 1e-9
-    assert since_s == pytest.approx(20.0, abs=0.3)
-    assert newest_part([early, late], 1000.0, 10**9) == [early, late]
-    (only,) = newest_part([early, late], 3.0, 10**9)
-    seconds = (only.imu.stamps[-1] - only.imu.stamps[0]) * 1e-9
-    assert seconds == pytest.approx(3.0, abs=0.3)
 
 
 def test_long_times_without_news_are_left_out_and_positions_stay(whole):

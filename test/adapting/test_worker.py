@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training in a process of its own, which may be killed at any time."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 import multiprocessing
 import os
@@ -18,14 +17,8 @@ from two_manifold_ros.adapting.training_job import Worker
 from two_manifold_ros.errors import InputError
 
 
-@pytest.fixture
-def worker() -> Iterator[Worker]:
-    made = Worker()
-    yield made
-    made.close()
-
-
-def test_it_answers_refuses_and_fails_out_of_reach_of_ctrl_c(worker, capfd):
+def test_it_answers_refuses_fails_and_starts_again_out_of_reach_of_ctrl_c(capfd):
+    worker = Worker()
     process = worker.process
     # Of a terminal Ctrl-C goes to the whole group.
     assert os.getpgid(process.pid) != os.getpgid(0)
@@ -40,19 +33,16 @@ def test_it_answers_refuses_and_fails_out_of_reach_of_ctrl_c(worker, capfd):
     with pytest.raises(ZeroDivisionError):
         worker.run(answer, 1)
     assert worker.run(answer, 0) == process.pid
-    worker.close()
-    assert process.returncode == -signal.SIGKILL
-    assert capfd.readouterr().err == ''
-
-
-def test_a_killed_process_is_reported_and_another_one_goes_on(worker):
-    first = worker.run(answer, 0)
-    killer = Thread(target=lambda: (sleep(0.3), os.kill(first, signal.SIGKILL)))
+    # A killed process is reported, and another one goes on.
+    killer = Thread(target=lambda: (sleep(0.3), os.kill(process.pid, signal.SIGKILL)))
     killer.start()
     with pytest.raises(InputError, match='ended with status -9'):
         worker.run(answer, 60)
     killer.join()
-    assert worker.run(answer, 0) == worker.process.pid != first
+    assert worker.run(answer, 0) == worker.process.pid != process.pid
+    worker.close()
+    assert worker.process.returncode == -signal.SIGKILL
+    assert capfd.readouterr().err == ''
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,7 @@ from two_manifold_ros.simulation.slot_car_run import SlotCarRun
 from two_manifold_ros.training.settings import TpsrSettings
 
 SMALL = TpsrSettings(
-    rate_hz=10.0,
-    window=20,
-    horizons=(0, 5, 10),
-    states=30,
-    bandwidth_factor=1.4,
-    features=200,
+    rate_hz=10.0, window=20, horizons=(0, 5, 10), states=30, bandwidth_factor=1.4, features=200
 )
 """Learns six laps of the slot car in some seconds."""
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Lessons made of arrays and of paths that are driven, and what every method has to hold to."""
+"""Lessons made of arrays and of paths that are driven."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from two_manifold_ros.comparison.comparing import Fitted, TrainSplit
+from two_manifold_ros.comparison.comparing import TrainSplit
 from two_manifold_ros.ticks.segments import fit_channels, Segment
 from two_manifold_ros.training.dataset import Dataset
 from two_manifold_ros.training.settings import TrainingSettings
@@ -45,18 +45,6 @@ def train_of(
 
 def without_positions(segment: Segment) -> Segment:
     return replace(segment, positions=np.full_like(segment.positions, np.nan))
-
-
-def check_causal(fitted: Fitted, segment: Segment, now: int) -> None:
-    """Change what comes after a tick: predictions up to it stay the same bits."""
-    values, positions = segment.values.copy(), segment.positions.copy()
-    values[now + 1 :] += np.random.default_rng(7).normal(size=values[now + 1 :].shape)
-    positions[now + 1 :] += 100.0
-    before = fitted.predict(segment)
-    after = fitted.predict(replace(segment, values=values, positions=positions))
-    np.testing.assert_array_equal(before.positions[: now + 1], after.positions[: now + 1])
-    if before.states is not None and after.states is not None:
-        np.testing.assert_array_equal(before.states[: now + 1], after.states[: now + 1])
 
 
 PERIOD_S = PERIOD_NS * 1e-9

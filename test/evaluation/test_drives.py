@@ -47,10 +47,9 @@ def test_drives_have_the_errors_of_evaluate(slot_car_model, bags, scores):
 def test_totals_weigh_drives_by_their_ticks(scores):
     (fleet,) = fleets_of(scores).values()
     total, good = fleet.all, scores[:3]
+    mean_m = sum(each.error_m for each in good) / sum(each.ticks for each in good)
     assert total.drives == 3
-    assert total.mean_m == pytest.approx(
-        sum(each.error_m for each in good) / sum(each.ticks for each in good)
-    )
+    assert total.mean_m == pytest.approx(mean_m)
     assert total.worst_m == max(each.mean_m for each in good)
     drives = [(name[-4:], each.drives) for name, each in fleet.vehicles.items()]
     assert drives == [('car0', 2), ('car1', 1)]

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """An evaluation compares each prediction with the position at its own stamp, of any route."""
 
+from collections.abc import Callable
 from dataclasses import replace
+import itertools
 import json
 
 import numpy as np
@@ -30,18 +32,34 @@ from two_manifold_ros.ticks.segments import positions_at
 from two_manifold_ros.typing import Floats
 
 SPEED = 3.0
-SUMMARY_KEYS = {'rmse_m', 'median_m', 'p95_m', 'p99_m', 'coverage68', 'coverage95', 'n'}
-SCORE_KEYS = SUMMARY_KEYS | {'all', 'published_share', 'along_rmse_m', 'cross_rmse_m'}
 
 
-@pytest.fixture(scope='session')
+@pytest.fixture
 def laps(slot_car_laps: tuple[Recording, Recording]) -> Recording:
     return slot_car_laps[1]
 
 
 @pytest.fixture(scope='session')
-def evaluation(slot_car_model: RouteModel, laps: Recording) -> Evaluation:
-    return evaluate(slot_car_model, [laps])
+def evaluation(slot_car_model: RouteModel, slot_car_laps: tuple[Recording, ...]) -> Evaluation:
+    return evaluate(slot_car_model, slot_car_laps[1:])
+
+
+@pytest.fixture
+def spoil(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[int, Floats], None]], None]:
+    """Return a function that spoils the means that a tracker reads at each tick."""
+    # The limits of the ellipse are read before the first tick.
+    read, ticks = RouteTracker.read, itertools.count(-1)
+    monkeypatch.setattr(Filter, 'warm_up', lambda _: None)
+
+    def spoilt_by(change: Callable[[int, Floats], None]) -> None:
+        def spoilt(tracker: RouteTracker) -> tuple[Floats, Floats]:
+            means, covariances = read(tracker)
+            change(next(ticks), means)
+            return means, covariances
+
+        monkeypatch.setattr(RouteTracker, 'read', spoilt)
+
+    return spoilt_by
 
 
 def test_the_truth_of_a_horizon_is_where_it_is_that_many_ticks_later(slot_car_model, laps):
@@ -103,28 +121,16 @@ def test_a_wrong_position_is_no_truth(slot_car_model, laps, evaluation):
         assert after.previous.all.rmse_m == pytest.approx(before.previous.all.rmse_m, rel=0.01)
 
 
-def test_the_keys_of_the_json(evaluation, laps):
+def test_the_numbers_of_the_json(evaluation, laps):
     content = evaluation.to_json()
     assert json.loads(json.dumps(content, allow_nan=False)) == content
-    assert set(content) == {
-        'horizons', 'ticks', 'ticks_after_first_window', 'valid_ticks', 'withheld',
-        'positions_left_out', 'seconds_per_tick_p50', 'seconds_per_tick_p99', 'samples',
-    }  # fmt: skip
     assert list(content['horizons']) == ['0', '5', '20']
-    for each in content['horizons'].values():
-        assert set(each) == SCORE_KEYS | {'mean', 'previous'}
-        assert set(each['mean']) == set(each['previous']) == SCORE_KEYS
-        assert set(each['all']) == set(each['mean']['all']) == SUMMARY_KEYS
     assert content['ticks'] == len(laps.imu.stamps) - 1
     assert content['ticks_after_first_window'] == content['valid_ticks'] == content['ticks'] - 19
     assert (content['withheld'], content['positions_left_out']) == ({}, 0)
     assert evaluation.describe_withheld() == ''
     assert 0.0 < content['seconds_per_tick_p50'] <= content['seconds_per_tick_p99']
     assert content['samples']['received'] == len(laps.imu.stamps)
-
-
-NOVEL = (-0.1, 0.1, -0.1, 1.0, -1.0, -1.0)
-"""The IMU is turned over and gives its accelerations in g."""
 
 
 @pytest.mark.parametrize(
@@ -141,7 +147,6 @@ def test_what_cannot_be_compared_is_refused(seconds, late_s, words, slot_car_mod
     with pytest.raises(InputError, match=words) as caught:
         evaluate(slot_car_model, [late])
     assert str(caught.value).startswith(laps.name)
-    assert '\n' not in str(caught.value)
 
 
 def test_a_model_that_was_worse_than_the_mean_publishes_nothing(each_model, laps):
@@ -161,29 +166,24 @@ def test_a_model_that_was_worse_than_the_mean_publishes_nothing(each_model, laps
 
 
 def test_an_estimate_outside_the_region_of_the_training_is_not_published(
-    slot_car_model, laps, monkeypatch
+    slot_car_model, laps, spoil
 ):
     """However small its ellipse; a linear read-out may be a little outside of the track."""
     low = region_of(slot_car_model, margin=0.5)[0]
     assert (low < np.nanmin(slot_car_model.track, axis=0) - 0.49).all()
-    part, read = laps.between(0, 10), RouteTracker.read
-    monkeypatch.setattr(Filter, 'warm_up', lambda _: None)
-
-    def thrown(tracker: RouteTracker) -> tuple[Floats, Floats]:
-        means, covariances = read(tracker)
-        return means + 100.0, covariances
-
+    part = laps.between(0, 10)
     assert run_filter(slot_car_model, part, silent).published.any()
-    monkeypatch.setattr(RouteTracker, 'read', thrown)
+    spoil(lambda _, means: np.add(means, 100.0, out=means))
     run = run_filter(slot_car_model, part, silent)
     assert not run.published.any()
     assert 'outside' in run.causes
 
 
 def test_a_drive_that_is_refused_throughout_is_scored_and_explained(slot_car_model, laps):
-    found = evaluate(slot_car_model, [with_imu(laps, samples=NOVEL * laps.imu.samples)])
-    assert found.published == 0
-    assert found.ticks == len(laps.imu.stamps) - 1 - 19
+    """The IMU is turned over and gives its accelerations in g."""
+    samples = laps.imu.samples * [-0.1, 0.1, -0.1, 1.0, -1.0, -1.0]
+    found = evaluate(slot_car_model, [with_imu(laps, samples=samples)])
+    assert (found.published, found.ticks) == (0, len(laps.imu.stamps) - 1 - 19)
     for each in found.scores:
         assert (each.model.n, each.model.rmse_m, each.model.published_share) == (0, None, 0.0)
         assert each.model.all.n == found.ticks - each.horizon
@@ -193,37 +193,30 @@ def test_a_drive_that_is_refused_throughout_is_scored_and_explained(slot_car_mod
     assert (content['valid_ticks'], sum(content['withheld'].values())) == (0, found.ticks)
     (cause, count), *_ = found.withheld.most_common()
     words = found.describe_withheld()
-    assert f'{found.ticks} of the {found.ticks} ticks after the first window' in words
     assert f'({count} of them, {count / found.ticks:.0%})' in words
     assert found.runs[0].reasons[cause] in words
 
 
-def misfit(model: Model, recording: Recording) -> str:
-    with pytest.raises(InputError) as caught:
-        check_fit(model, recording)
-    assert str(caught.value).startswith(f'{recording.name}: topic /imu ')
-    return str(caught.value)
-
-
 def test_what_the_model_cannot_use_is_refused_and_named(slot_car_model, laps):
     thinned = laps.imu.select(np.arange(len(laps.imu.stamps)) % 2 == 0)
-    message = misfit(slot_car_model, replace(laps, imu=thinned))
-    assert 'runs at 5.0 Hz, slower than the 10 Hz of the ticks' in message
+    channels = replace(slot_car_model.channels, names=tuple(f'pixel.{n}' for n in range(6)))
+    cases = [
+        (slot_car_model, replace(laps, imu=thinned), 'runs at 5.0 Hz, slower than the 10 Hz'),
+        (replace(slot_car_model, channels=channels), laps, 'the model takes pixel.0 and similar'),
+        (slot_car_model, laps.between(1000, None), 'has no IMU sample in the part asked for'),
+    ]
     for value in (0.0, 9.81, np.nan):
         samples = laps.imu.samples * [1, 1, 1, 1, 1, 0] + [0, 0, 0, 0, 0, value]
-        message = misfit(slot_car_model, with_imu(laps, samples=samples))
-        assert 'has no signal on angular_velocity.z, which training uses' in message
-    channels = replace(slot_car_model.channels, names=tuple(f'pixel.{n}' for n in range(6)))
-    camera = replace(slot_car_model, channels=channels)
-    assert 'the model takes pixel.0 and similar' in misfit(camera, laps)
-    message = misfit(slot_car_model, laps.between(1000, None))
-    assert message.endswith('has no IMU sample in the part asked for; check --from and --until')
-
-
-def test_positions_in_another_frame_or_from_another_origin_are_refused(slot_car_model, laps):
+        dead = with_imu(laps, samples=samples)
+        cases.append((slot_car_model, dead, 'has no signal on angular_velocity.z'))
+    for model, recording, words in cases:
+        with pytest.raises(InputError, match=f'^{laps.name}: topic /imu .*{words}'):
+            check_fit(model, recording)
+    # Nor are positions in another frame or from another origin.
     with pytest.raises(InputError, match="in the frame 'odom', but the model gives them in 'map'"):
         check_fit(slot_car_model, with_positions(laps, frame_id='odom'))
     check_fit(slot_car_model, with_positions(laps, frame_id=''))
+    check_fit(slot_car_model, replace(laps, positions=None))
     origin = GeodeticOrigin(48.0, 11.0, 0.0)
     moved = with_positions(laps, origin=origin)
     with pytest.raises(InputError, match=r'metres from 48\.0000000, 11\.0000000 deg, but the '):
@@ -231,7 +224,6 @@ def test_positions_in_another_frame_or_from_another_origin_are_refused(slot_car_
     with pytest.raises(InputError, match='metres without a geodetic origin, but the model gives '):
         check_fit(replace(slot_car_model, origin=origin), laps)
     check_fit(replace(slot_car_model, origin=origin), moved)
-    check_fit(slot_car_model, replace(laps, positions=None))
 
 
 def silent(what: str, share: float) -> None:
@@ -250,32 +242,24 @@ def test_a_run_keeps_every_estimate_after_the_first_window(slot_car_model, laps)
     for index, each in enumerate(kept):
         assert run.positions[index].tobytes() == each.positions.tobytes()
         assert run.covariances[index].tobytes() == each.covariances.tobytes()
-    held_back = [each for each in kept if not each.valid]
     assert run.causes == tuple(each.cause for each in kept)
     assert [list(Status)[code] for code in run.statuses] == [each.status for each in kept]
-    assert set(run.reasons) == set(run.causes) - {''}
-    assert run.reasons[held_back[-1].cause] == held_back[-1].why
+    assert run.reasons == {each.cause: each.why for each in kept if each.cause}
     assert len(run.seconds_per_tick) == len(found)
     assert UNUSABLE not in run.counters
 
 
-def test_for_a_position_that_is_none_the_mean_stands(slot_car_model, laps, monkeypatch):
+def test_for_a_position_that_is_none_the_mean_stands(slot_car_model, laps, spoil):
     part = laps.between(0, 6)
     sane = run_filter(slot_car_model, part, silent)
-    # The limits of the ellipse are read before the first tick.
-    read, ticks = RouteTracker.read, iter(range(-1, 1000))
 
-    def spoilt(tracker: RouteTracker) -> tuple[Floats, Floats]:
-        means, covariances = read(tracker)
-        tick = next(ticks)
+    def spoilt(tick: int, means: Floats) -> None:
         if tick == 30:
             means[0] = np.nan
         if tick in {31, 32}:
             means[1, 1] = 1e200
-        return means, covariances
 
-    monkeypatch.setattr(Filter, 'warm_up', lambda _: None)
-    monkeypatch.setattr(RouteTracker, 'read', spoilt)
+    spoil(spoilt)
     run = run_filter(slot_car_model, part, silent)
     assert run.counters[UNUSABLE] == 3
     row = 30 - slot_car_model.window + 1

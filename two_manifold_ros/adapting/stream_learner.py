@@ -94,6 +94,8 @@ class StreamLearner:
         """Start with nothing learned."""
         head = self.head = self._given
         self.memory = StreamMemory()
+        # Axes of which any number was finite: some drivers leave the others unset.
+        self._measured = np.zeros(len(head.channels.names), dtype=np.bool_)
         self._gate: StampGate[Floats] = StampGate(SEAM_NS, reorder_ns=self._reorder_ns)
         self.reference = ReferenceMonitor()
         asked_s = parse_position_lag(self._position_lag) if self._position_lag else 0.0
@@ -143,10 +145,13 @@ class StreamLearner:
         return Counter(samples_learned=len(self.memory), models_learned=self.models, **ended)
 
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
-        """Take one sample, see ``Filter.push``."""
+        """Take one sample, see ``Filter.push``; an axis that is never measured counts as zero."""
         values = np.array(sample, dtype=np.float64)
+        finite = np.isfinite(values)
+        self._measured |= finite
+        filled = np.where(self._measured | ~finite.any(), values, 0.0)
         # As the filter judges stamps: a wild one neither ends a drive nor positions.
-        for verdict, used_ns, used in self._gate.push(stamp_ns, values):
+        for verdict, used_ns, used in self._gate.push(stamp_ns, filled):
             if verdict not in USED:
                 continue
             clock = self.memory.clock
@@ -158,7 +163,8 @@ class StreamLearner:
         self._look_for_model()
         if self.schedule.is_due:
             self._learn()
-        estimates = self.filter.push(stamp_ns, values)
+        # A model knows which axes are not measured.
+        estimates = self.filter.push(stamp_ns, values if self.has_model else filled)
         for estimate in estimates:
             # Before the window is full there is no estimate, however good a model is.
             if estimate.status is not Status.FILLING:
