@@ -19,7 +19,9 @@ from scipy.special import stdtrit
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import LostWorkersError
-from two_manifold_ros.route.learning import Tuning
+from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, segment_targets, squared_mahalanobis
+from two_manifold_ros.route.belief import RouteBelief
+from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.merging import Places
 from two_manifold_ros.route.visits import Passes
 from two_manifold_ros.ticks.segments import Segment
@@ -30,6 +32,7 @@ from two_manifold_ros.training.following import (
     Drives,
     follow_parts,
     Followed,
+    steps_of,
 )
 from two_manifold_ros.training.held_out import (
     FOLDS,
@@ -364,6 +367,30 @@ def test_nothing_is_calibrated_without_positions_or_parts(circuit, passes):
     assert calibration(passes, nowhere) is None
     short = Circuit().drive(np.zeros(LAP_TICKS), seed=0)
     assert calibration(laid(short), short, LAP_TICKS // 2) is None
+
+
+@pytest.mark.slow
+def test_factors_make_ellipses_hold_their_share():
+    """Of other drives of the same kind; two seconds ahead laps faster than any seen lie out."""
+    # Observations are independent here, so each of them counts in full.
+    tuning, held = Tuning(sharpness=1.0), []
+    for trained in (0, 20):
+        drive = Circuit().laps(12, seed=trained)
+        passes = laid(drive)
+        factors = calibration(passes, drive, tuning=tuning).calibration.factors
+        route = learn_route(passes, np.ones(len(passes.settled), dtype=np.bool_), tuning)
+        for seed in range(1, 4):
+            other = Circuit().laps(6, seed=trained + seed)
+            truth = segment_targets(other.track, passes.horizons, passes.period_s)
+            run = follow(steps_of(RouteBelief(route)), other.observations, truth, LEAD)
+            known = np.isfinite(run.errors[:, :3]).all(axis=(1, 2))
+            wide = run.covariances[known, :3] * factors[:3, None, None]
+            squares = squared_mahalanobis(run.errors[known, :3], wide)
+            held.append([np.mean(squares < level, axis=0) for level in CHI_SQUARE])
+    inner, outer = np.mean(held, axis=0)
+    assert (np.abs(inner - 0.68) < [0.1, 0.1, 0.13]).all()
+    assert ([0.85, 0.82, 0.75] < outer).all()
+    assert (outer < 0.99).all()
 
 
 def test_of_a_drive_that_is_parked_first_each_part_has_some_driving(circuit):
