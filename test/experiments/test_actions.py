@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.actions import drive, Features, MODELS, score, Settings
 from two_manifold_ros.tpsr.features import (
     ActionObservationFeatures,
@@ -27,6 +28,9 @@ SEEN = np.array([[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]])
 """From state to symbol."""
 POLICY = np.array([[0.9, 0.1], [0.5, 0.5], [0.15, 0.85]])
 """From the last symbol to the action: this driver looks at what he sees."""
+
+
+FEATURES = ActionObservationFeatures(IndicatorFeatures(2, 1), IndicatorFeatures(3, 1))
 
 
 def one_step(states: np.ndarray, action: int, symbol: int) -> np.ndarray:
@@ -56,8 +60,7 @@ def population(*, weighted: bool) -> Triples:
         chances.append(states.sum() * np.prod(policies))
         chosen.append(policies[1:])
     words = np.array(rows, dtype=float)
-    features = ActionObservationFeatures(IndicatorFeatures(2, 1), IndicatorFeatures(3, 1))
-    histories, tests, next_tests = (features.transform(words[:, at : at + 2]) for at in (0, 2, 4))
+    histories, tests, next_tests = (FEATURES.transform(words[:, at : at + 2]) for at in (0, 2, 4))
     weights = np.array(chances)
     if weighted:
         weights = weights * importance_weights(np.array(chosen)) / 4.0
@@ -76,7 +79,6 @@ def chances_after(tpsr, state: np.ndarray, actions: list[int]) -> np.ndarray:
 def largest_error(tpsr, ahead: int) -> float:
     """Return the worst error against Bayes over a drive by another driver."""
     random, worst = np.random.default_rng(0), 0.0
-    features = ActionObservationFeatures(IndicatorFeatures(2, 1), IndicatorFeatures(3, 1))
     belief, believed, place = TpsrBelief(tpsr), np.full(3, 1 / 3), 0
     for tick in range(60):
         actions = random.integers(0, 2, ahead).tolist()
@@ -90,7 +92,7 @@ def largest_error(tpsr, ahead: int) -> float:
         symbol = random.choice(3, p=SEEN[place])
         believed = one_step(believed, actions[0], symbol)
         believed /= believed.sum()
-        belief.update(features.transform(np.array([[actions[0], symbol]], dtype=float))[0])
+        belief.update(FEATURES.transform(np.array([[actions[0], symbol]], dtype=float))[0])
     return worst
 
 
@@ -100,6 +102,12 @@ def test_with_importance_weights_alone_it_predicts_as_bayes_does_whoever_drives(
     # Without them it takes actions for what the driver saw.
     tpsr = learn(population(weighted=False), np.ones(6), 3, 1e-12)
     assert largest_error(tpsr, 2) > 0.02
+    # Probabilities that no policy has are refused.
+    for bad in (0.0, -0.1, np.nan, np.inf):
+        with pytest.raises(InputError, match='no positive finite'):
+            importance_weights(np.array([[0.5, 0.5], [0.5, bad]]))
+    with pytest.raises(InputError, match='too improbable'):
+        importance_weights(np.full((1, 400), 0.1))
 
 
 SMALL = Settings(1, 300, 100, window_features=40, observation_features=20, states=6, rank=12)
