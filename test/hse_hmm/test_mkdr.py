@@ -122,35 +122,26 @@ def test_algorithm_1_as_printed(regularised, unit):
     assert best.objective[-1] <= found.objective[-1] * (1.0 + 1e-6)
 
 
-def test_features_of_a_response_kernel_have_its_centred_matrix():
+def test_features_of_a_response_kernel_have_its_centred_matrix_and_what_cannot_be_used():
     responses = np.random.default_rng(8).standard_normal((12, 2))
     kernel = np.exp(-np.array([[np.sum((a - b) ** 2) for b in responses] for a in responses]))
     features = response_features(kernel)
     centring = np.eye(12) - 1.0 / 12
     np.testing.assert_allclose(features @ features.T, centring @ kernel @ centring, atol=1e-12)
-    linear = response_features(responses @ responses.T)
-    assert linear.shape == (12, 2)
-    for wrong, words in (
-        (kernel[:5], 'finite'),
-        (np.where(kernel < 1.0, kernel, np.nan), 'finite'),
-        (kernel + np.triu(kernel), 'not symmetric'),
-        (-kernel, 'positive semidefinite'),
+    assert response_features(responses @ responses.T).shape == (12, 2)
+    same, spoilt = np.full((12, 2), 0.1), np.where(responses > 0.0, responses, np.nan)
+    for make, given, words in (
+        (response_features, (kernel[:5],), 'finite'),
+        (response_features, (np.where(kernel < 1.0, kernel, np.nan),), 'finite'),
+        (response_features, (kernel + np.triu(kernel),), 'not symmetric'),
+        (response_features, (-kernel,), 'positive semidefinite'),
+        (Contrast, (features, responses, 0.0), 'penalty'),
+        (Contrast, (features, same, 1.0), 'responses are the same'),
+        (Contrast, (same, responses, 1.0), 'eigenvectors are the same'),
+        (Contrast, (features, spoilt, 1.0), 'not finite'),
     ):
         with pytest.raises(InputError, match=words):
-            response_features(wrong)
-
-
-def test_what_cannot_be_used():
-    rng = np.random.default_rng(3)
-    vectors, responses = rng.standard_normal((9, 3)), rng.standard_normal((9, 1))
-    for given, words in (
-        ((vectors, responses, 0.0), 'penalty'),
-        ((vectors, np.full((9, 1), 0.1), 1.0), 'responses are the same'),
-        ((np.full((9, 3), 0.1), responses, 1.0), 'eigenvectors are the same'),
-        ((vectors, np.where(responses > 0.0, responses, np.nan), 1.0), 'not finite'),
-    ):
-        with pytest.raises(InputError, match=words):
-            Contrast(*given)
+            make(*given)
 
 
 def test_planted_directions_are_found():

@@ -54,10 +54,7 @@ def test_the_seed_decides(make):
     first, again, other = (make(50, 90, BANDWIDTH, seed) for seed in (4, 4, 5))
     for name, value in vars(first).items():
         np.testing.assert_array_equal(value, vars(again)[name])
-    assert not np.isin(first.phases, other.phases).any()
-    drawn, others = (next(iter(vars(each).values())) for each in (first, other))
-    assert np.mean(drawn == others) < 0.7
-    assert abs(drawn.mean()) < 0.2
+        assert name == 'bandwidth' or np.mean(value == vars(other)[name]) < 0.7
 
 
 @pytest.mark.parametrize(
