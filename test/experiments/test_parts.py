@@ -110,8 +110,8 @@ def test_noise_is_anisotropic_and_biases_the_principal_components_by_an_angle():
         assert strengths[0] > 10.0 * strengths[-1]
         assert view.bias() > 10.0
     assert view.angle(view.mixing @ [[1.0, 2.0], [3.0, -1.0]]) == pytest.approx(0.0, abs=1e-6)
-    outside = np.linalg.qr(view.mixing, mode='complete')[0][:, 2]
-    tilted = np.linalg.qr(view.mixing)[0] + np.outer(outside, [np.tan(np.radians(20.0)), 0.0])
+    first, second, outside, *_ = np.linalg.qr(view.mixing, mode='complete')[0].T
+    tilted = np.stack([first + np.tan(np.radians(20.0)) * outside, second], axis=1)
     assert view.angle(tilted) == pytest.approx(20.0)
 
 
@@ -119,16 +119,10 @@ WINDOW = 8
 SETTINGS = FilmSettings(WINDOW, 3_000, 3_000, states=3, ridge=1.0)
 
 
-@pytest.fixture(scope='module')
-def pictures() -> np.ndarray:
-    """Return pictures that drift away from the first one, so that windows differ by their lag."""
+def test_features_are_of_faded_windows_of_reduced_frames():
+    # They drift away from the first one, so that windows differ by their lag.
     begin, drift = np.random.default_rng(0).uniform(0.0, 1.0, (2, 16, 24))
-    steps = np.arange(32)[:, None, None]
-    drifting: np.ndarray = (100.0 * begin + 4.0 * steps * drift).astype(np.uint8)
-    return drifting
-
-
-def test_features_are_of_faded_windows_of_reduced_frames(pictures):
+    pictures = (100.0 * begin + 4.0 * np.arange(32)[:, None, None] * drift).astype(np.uint8)
     stream = FrameWindows(SETTINGS, seed=3)
     samples = [stream.push(picture) for picture in pictures]
     frames = np.array([reduced(picture) for picture in pictures])

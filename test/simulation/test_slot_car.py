@@ -89,7 +89,7 @@ def test_specific_force_is_the_second_difference_of_the_position(truth):
 def test_angular_rate_is_the_difference_of_the_orientation(truth):
     frame = TRACK.frame(truth.distances)
     spin = np.einsum('nij,nik->njk', frame[1:-1], (frame[2:] - frame[:-2]) / 0.002)
-    expected = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=1)
+    expected = spin[:, [2, 0, 1], [1, 2, 0]]
     np.testing.assert_allclose(truth.imu[1:-1, 3:], expected, atol=0.03)
 
 
@@ -133,10 +133,7 @@ def test_stepping_and_simulating_are_bit_equal():
 
 
 def test_the_car_rolls_from_the_first_sample_and_stamps_keep_the_period():
-    heard = []
-    settings = SlotCarSettings(rate_hz=30.0)
-    run = simulate(settings, samples=2500, report=lambda *what: heard.append(what))
-    assert heard == [('driving', 0.4), ('driving', 0.8)]
+    run = simulate(SlotCarSettings(rate_hz=30.0), samples=2500)
     assert run.speeds[0] > 0.8
     assert run.stamps_ns.tolist() == [START_STAMP_NS + 33_333_333 * i for i in range(2500)]
 
