@@ -17,7 +17,6 @@ from sklearn.manifold import Isomap, SpectralEmbedding
 from sklearn.metrics.pairwise import linear_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from two_views import coupled_features
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.estimators import (
@@ -28,9 +27,8 @@ from two_manifold_ros.estimators import (
 )
 from two_manifold_ros.experiments.mkdr import Globe
 from two_manifold_ros.manifold.diffusion_map import DiffusionMap
-from two_manifold_ros.manifold.kernel_pca import GaussianKernel, LinearKernel
+from two_manifold_ros.manifold.kernel_pca import GaussianKernel
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
-from two_manifold_ros.manifold.learner import median_distance, PointSet
 from two_manifold_ros.names import COUPLINGS
 
 EIGENMAP = LaplacianEigenmap(6, 8)
@@ -104,32 +102,6 @@ def test_what_a_learner_has_to_say_is_a_warning_and_what_cannot_learn_is_refused
     for nothing in (None, LaplacianEigenmap, 'isomap'):
         with pytest.raises(InputError, match='cannot be fitted; give one of'):
             ManifoldEmbedding(nothing).fit(first)
-
-
-def gaussian(view: np.ndarray) -> np.ndarray:
-    return naive.gaussian(view, view, median_distance(PointSet(view)))
-
-
-@pytest.mark.parametrize(
-    ('kernel', 'gram'), [(GaussianKernel, gaussian), (LinearKernel, linear_kernel)]
-)
-def test_kernels_give_the_singular_vectors_of_the_gram_form(kernel, gram):
-    """Eigenvectors v of C_Y C_X; the unit vector Phi H v projects Phi H on C_X v / norm."""
-    first, second = coupled_features(n=30)
-    fitted = InstrumentalEigenmaps(3, learner=kernel(29), coupling='cross-covariance')
-    fitted.fit(first, second)
-    centring = np.eye(30) - 1.0 / 30
-    own, other = (centring @ gram(view) @ centring / 30 for view in (first, second))
-    squares, vectors = np.linalg.eig(other @ own)
-    order = np.argsort(-np.real(squares))[:3]
-    vectors = np.real(vectors[:, order])
-    np.testing.assert_allclose(
-        fitted.singular_values_, np.sqrt(np.real(squares[order])), rtol=1e-5
-    )
-    norms = np.sqrt(30 * np.einsum('ij,ik,kj->j', vectors, own, vectors))
-    wanted = 30 * own @ vectors / norms
-    signs = naive.align(wanted, fitted.embedding_)
-    np.testing.assert_allclose(fitted.embedding_ * signs, wanted, atol=1e-4 * wanted.max())
 
 
 LEARNER = LaplacianEigenmap(20, 8, scaled=False)

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import naive
 import numpy as np
 import pytest
@@ -47,6 +45,10 @@ def test_cross_covariance_is_the_kernel_svd():
     signs = naive.align(left, found.first_map)
     np.testing.assert_allclose(found.first_map * signs, left, atol=1e-12)
     np.testing.assert_allclose(found.second_map * signs, right.T, atol=1e-12)
+    # As in mathematics (4.4).
+    products = np.linalg.eigvals(PAST @ PAST.T @ FUTURE @ FUTURE.T)
+    squares = np.sort(np.real(products))[::-1][:5] / len(PAST) ** 2
+    np.testing.assert_allclose(found.singular_values**2, squares, rtol=1e-11)
 
 
 def test_gram_product_is_the_dense_svd():
@@ -127,7 +129,7 @@ def test_first_row_of_the_transition(growth, coupling):
     shifted = growth * FUTURE + 0.1 * np.random.default_rng(0).normal(size=FUTURE.shape)
     tables = build_tables(PAST, shifted, shared_directions(FUTURE, PAST, 3, coupling))
     matrix = transition(tables.weights, tables.states)
-    np.testing.assert_allclose(matrix[0], [1.0, 0.0, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(matrix[0], np.eye(4)[0], atol=1e-12)
     np.testing.assert_allclose(tables.weights[:, 0], 1.0 / 60.0, rtol=1e-15)
     np.testing.assert_array_equal(tables.states[:, 0], 1.0)
     assert spectral_radius(matrix) <= 1.0 + 1e-12
@@ -230,12 +232,10 @@ N, K, D = 80, 4, 3
 
 def make_tables(count: int = N) -> Tables:
     """Make tables of mathematics (3.4) with a transition well inside the unit circle."""
-    rng = np.random.default_rng(0)
-    past = rng.normal(size=(count, K - 1))
+    past, noise = np.random.default_rng(0).normal(size=(2, count, K - 1))
     past -= past.mean(axis=0)
-    ones = np.ones((count, 1))
-    states = np.hstack([ones, 0.5 * past + 0.1 * rng.normal(size=past.shape)])
-    return Tables(np.hstack([ones, past]) / count, states)
+    weights, states = naive.with_constant(past / count, 0.5 * past + 0.1 * noise)
+    return Tables(weights, states)
 
 
 SEEN = np.random.default_rng(1).normal(size=(N, D))
@@ -294,23 +294,17 @@ SERIES = np.random.default_rng(0).normal(size=(D, N_WINDOW + WIDTH - 1))
 RECALLED = np.random.default_rng(1).normal(size=(N_WINDOW, K - 1))
 
 
-@dataclass(frozen=True)
 class Nearest:
     """Weight 1 on the nearest training window, none where it is out of reach."""
 
-    reach: float
-
     def weights(self, squared: np.ndarray) -> np.ndarray | None:
-        return np.eye(len(squared))[squared.argmin()] if squared.min() < self.reach else None
-
-    def check(self, count: int) -> int:
-        return count
+        return np.eye(len(squared))[squared.argmin()] if squared.min() < FAR else None
 
 
 def test_the_next_observation_decides_between_what_is_recalled_and_believed():
     """As if both hypotheses were updated alone and weighed by how well they predicted it."""
     window = SlidingWindow(SERIES, np.arange(N_WINDOW), WIDTH)
-    recollection = Recollection(window, Extension(Nearest(FAR), RECALLED, np.zeros(K - 1)))
+    recollection = Recollection(window, Extension(Nearest(), RECALLED, np.zeros(K - 1)))
     belief = Belief(make_tables(N_WINDOW), RawKernel(SERIES.T[WIDTH - 1 :], 1.5))
     belief.start(np.array([1.0, 0.5, -0.2, 0.1]))
     believed, before = belief.weights.copy(), belief.state.copy()

@@ -159,15 +159,8 @@ def test_bag_and_recording_hold_the_run(tmp_path):
     np.testing.assert_array_equal(expected.imu.samples, run.imu)
     np.testing.assert_array_equal(expected.positions.stamps, run.stamps_ns[::2])
     assert 0.003 < (expected.positions.positions - run.positions[::2, :2]).std() < 0.007
-    assert (actual.imu.topic, actual.imu.frame_id) == ('/imu', 'imu_link')
-    assert (actual.positions.topic, actual.positions.frame_id) == ('/reference', 'map')
-    assert actual.positions.msgtype == expected.positions.msgtype
-    for name in ('stamps', 'receive_stamps', 'samples'):
-        np.testing.assert_array_equal(getattr(actual.imu, name), getattr(expected.imu, name))
-    for name in ('stamps', 'positions'):
-        found, wanted = (getattr(each.positions, name) for each in (actual, expected))
-        np.testing.assert_array_equal(found, wanted)
+    for name in ('imu', 'positions'):
+        np.testing.assert_equal(vars(getattr(actual, name)), vars(getattr(expected, name)))
     assert not actual.notes
     first, second = ({file.name: file.read_bytes() for file in bag.iterdir()} for bag in bags)
     assert first == second
-    assert len(first) == 2

@@ -12,26 +12,11 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.tpsr.features import (
-    ActionObservationFeatures,
     fourier_features,
     FourierFeatures,
     IndicatorFeatures,
     structured_fourier_features,
-    WithConstant,
 )
-
-
-def test_rows_are_kronecker_products():
-    actions = WithConstant(fourier_features(2, 4, 1.0, seed=0))
-    observations = fourier_features(3, 6, 1.0, seed=1)
-    both = ActionObservationFeatures(actions, observations)
-    points = np.random.default_rng(0).normal(size=(7, 5))
-    expected = [
-        np.kron(actions.transform(p[None, :2])[0], observations.transform(p[None, 2:])[0])
-        for p in points
-    ]
-    np.testing.assert_allclose(both.transform(points), expected, rtol=1e-13, atol=1e-15)
-    assert (both.inputs, both.size) == (5, 30)
 
 
 @pytest.mark.parametrize(('symbols', 'length'), [(2, 3), (3, 2), (5, 1), (1, 4)])
