@@ -190,12 +190,8 @@ def test_noise_of_the_references_is_no_error_of_the_filter(scale):
     # One by one, for factors beside each other: on the geometric mean the shares are held.
     tried = np.geomspace(0.5 * factor, 2.0 * factor, 60)
     inside = [np.linalg.inv(one * covariances + noise * np.eye(2)) for one in tried]
-    held = np.array(
-        [
-            np.less_equal.outer(np.einsum('ni,nij,nj->n', errors, each, errors), CHI_SQUARE)
-            for each in inside
-        ]
-    ).mean(axis=1)
+    squares = [np.einsum('ni,nij,nj->n', errors, each, errors) for each in inside]
+    held = np.less_equal.outer(squares, CHI_SQUARE).mean(axis=1)
     found = [np.interp(level, held[:, k], tried) for k, level in enumerate((0.68, 0.95))]
     assert factor == pytest.approx(np.sqrt(np.prod(found)), rel=0.02)
 

@@ -29,7 +29,7 @@ def test_every_word_has_its_own_feature_in_order(symbols, length):
         made.transform(np.full((1, length), float(symbols)))
 
 
-BANDWIDTH = 1.7
+BANDWIDTH, WIDE, INPUTS = 1.7, 2.5, 300
 MAKERS = [fourier_features, structured_fourier_features]
 both = pytest.mark.parametrize('make', MAKERS)
 
@@ -46,7 +46,12 @@ def test_the_seed_decides(make):
     ('make', 'least', 'most'), [(MAKERS[0], 0.0, 1e-6), (MAKERS[1], 1e-10, 1e-7)]
 )
 def test_the_kernel_also_in_single_precision(make, least, most):
-    points = points_at_all_distances()
+    # A point, others up to three bandwidths away, and some along single axes.
+    reach = np.linspace(0.1, 3.0, 12)[:, None] * WIDE
+    away = np.random.default_rng(0).normal(size=(12, INPUTS))
+    away /= np.linalg.norm(away, axis=1, keepdims=True)
+    along = np.eye(INPUTS)[:12]
+    points = np.concatenate([np.zeros((1, INPUTS)), reach * away, reach * along])
     double, single = (
         make(INPUTS, 4_000, WIDE, 0, precision=name) for name in ('double', 'single')
     )
@@ -75,20 +80,6 @@ def test_points_too_far_out(make, precision, near, far):
         # One angle is enough.
         with pytest.raises(InputError, match='too far out'):
             one.transform(np.array([[sign * 1e14]]))
-
-
-INPUTS = 300
-WIDE = 2.5
-
-
-def points_at_all_distances() -> np.ndarray:
-    """Return a random point, others up to three bandwidths away, and some along single axes."""
-    rng = np.random.default_rng(0)
-    reach = np.linspace(0.1, 3.0, 12)[:, None] * WIDE
-    away = rng.normal(size=(12, INPUTS))
-    away /= np.linalg.norm(away, axis=1, keepdims=True)
-    along = np.eye(INPUTS)[:12]
-    return np.concatenate([np.zeros((1, INPUTS)), reach * away, reach * along])
 
 
 def test_equations():

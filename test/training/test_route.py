@@ -50,8 +50,6 @@ from two_manifold_ros.training.route import choose_stretches, MOST_TICKS, states
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
-Split = tuple[list[Segment], list[Segment]]
-
 
 def segments_of(lengths: list[int]) -> list[Segment]:
     """Return segments whose stamps number the ticks through."""
@@ -71,11 +69,11 @@ def test_fit_and_held_share_no_tick_and_cross_no_seam(extra, window, in_turn):
     lengths = [2 * window + each for each in extra]
     segments, seams = segments_of(lengths), np.cumsum(lengths)
     every = ticks_of(segments)
-    turns: list[Split] = [hold_out(segments, window)]
+    turns = [hold_out(segments, window)]
     if in_turn:
         turns = hold_out_in_turn(segments, window)
         assert len(turns) <= 4
-    all_held: list[int] = []
+    all_held = []
     for fit, held in turns:
         fit_ticks, held_ticks = ticks_of(fit), ticks_of(held)
         assert len(set(fit_ticks) | set(held_ticks)) == len(fit_ticks) + len(held_ticks)
@@ -174,7 +172,7 @@ def calibrated(circuit: Drive, passes: Passes) -> Validation:
 @pytest.mark.parametrize('unknown', [slice(0, 0), slice(400, 600)], ids=['all', 'some'])
 def test_what_was_followed_is_scored(unknown, circuit, passes, monkeypatch):
     """By the mean error of the positions now, where they are known, cut where it is lost."""
-    runs: list[np.ndarray] = []
+    runs = []
 
     def remembered(*given: Any) -> Run:  # noqa: ANN401 - as `follow` has them
         found = follow(*given)

@@ -83,11 +83,6 @@ def test_too_few_training_ticks_are_refused():
         embed(segments((enough - 1,)), WINDOW, SETTINGS)
 
 
-QUICK = TrainingSettings(
-    window=20, horizons=(0, 5), method='spectral', states=20, neighbours=30, bandwidth_factor=1.4
-)
-
-
 def test_every_training_tick_gets_a_position():
     rng, observations, true, given = np.random.default_rng(0), [], [], []
     # Ticks of each lap of each segment.
@@ -123,7 +118,11 @@ def test_a_training_estimates_positions_where_few_are_known_and_says_so(slot_car
     assert with_readout([part], asked) == replace(asked, readout='sharpened')
     given = replace(asked, readout='sharpened')
     assert with_readout([rarely_seen], given) == given
-    model = train_model([rarely_seen], QUICK.with_method(method, readout='mkdr'))
+    quick = TrainingSettings(
+        method='spectral', window=20, horizons=(0, 5), states=20, neighbours=30,
+        bandwidth_factor=1.4,
+    )  # fmt: skip
+    model = train_model([rarely_seen], quick.with_method(method, readout='mkdr'))
     assert any('it was estimated' in note for note in model.summary['notes'])
     assert np.isfinite(model.track).all(axis=1).mean() > 0.9
 
