@@ -29,11 +29,11 @@ from two_manifold_ros.hse_hmm.readout import (
 )
 def test_every_target(lengths, horizons):
     # Of segment s at tick t the position is (s, t^2).
-    tracks = [np.stack([0.0 * ticks + s, ticks**2.0], axis=1)
-              for s, ticks in enumerate(map(np.arange, lengths))]  # fmt: skip
+    places = [(s, t) for s, length in enumerate(lengths) for t in range(length)]
+    whole = np.array([(s, t**2.0) for s, t in places]).reshape(-1, 2)
+    tracks = np.split(whole, np.cumsum(lengths)[:-1])
     found = training_targets(tracks, np.arange(sum(lengths)), horizons, 0.5)
     assert found.shape == (sum(lengths), len(horizons) + 1, 2)
-    places = [(s, t) for s, length in enumerate(lengths) for t in range(length)]
     for (s, t), targets in zip(places, found, strict=True):
         for horizon, target in zip(horizons, targets[:-1], strict=True):
             known = t + horizon < lengths[s]
