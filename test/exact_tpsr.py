@@ -21,14 +21,8 @@ def learn_by_tensor(triples: Triples, constant: Floats, states: int, ridge: floa
     covariance = weighted.T @ triples.histories
     left = np.linalg.svd(covariance)[0][:, :states].T
     slices = np.hstack([triples.observations, np.ones((len(triples), 1))])
-    moments = np.einsum(
-        'n,nt,no,nh->oth',
-        triples.importance,
-        triples.next_tests,
-        slices,
-        triples.histories,
-        optimize=True,
-    )
+    samples = triples.importance, triples.next_tests, slices, triples.histories
+    moments = np.einsum('n,nt,no,nh->oth', *samples, optimize=True)
     pseudo_inverse = np.linalg.pinv(left @ covariance)
     operators = left @ moments @ pseudo_inverse
     start = left @ covariance @ constant
@@ -60,14 +54,10 @@ def brand(
     core[:-1, :-1] = np.diag(values)
     core += np.outer(np.append(inside_x, length_x), np.append(inside_y, length_y))
     turn_left, new_values, turn_right = np.linalg.svd(core)
-    if length_x > 1e-9 * np.linalg.norm(x):
-        left = np.column_stack([left, outside_x / length_x])
-    else:
-        left = np.column_stack([left, np.zeros(len(x))])
-    if length_y > 1e-9 * np.linalg.norm(y):
-        right = np.column_stack([right, outside_y / length_y])
-    else:
-        right = np.column_stack([right, np.zeros(len(y))])
+    # What lies inside, to rounding, adds no direction.
+    new_x = outside_x / length_x if length_x > 1e-9 * np.linalg.norm(x) else 0.0 * x
+    new_y = outside_y / length_y if length_y > 1e-9 * np.linalg.norm(y) else 0.0 * y
+    left, right = np.column_stack([left, new_x]), np.column_stack([right, new_y])
     rank = min(rank, int(np.sum(new_values > 1e-12 * new_values[0])))
     return left @ turn_left[:, :rank], new_values[:rank], right @ turn_right[:rank].T
 
@@ -128,9 +118,8 @@ class NaiveOnline:
         """Leading states after each observation (Boots & Gordon 2011, eq. 2 and 7a-c)."""
         values, right = self.values[:states], self.right[:, :states]
         start, normaliser = values * (right.T @ constant), (right.T @ self.mean) / values
-        inverse = np.linalg.inv(
-            self.covariance + ridge * self.count * np.eye(len(self.covariance))
-        )
+        scaled = ridge * self.count * np.eye(len(self.covariance))
+        inverse = np.linalg.inv(self.covariance + scaled)
         tensor, state = self.whole_tensor[:states, :, :states], start / (normaliser @ start)
         found = []
         for observation in observations:
@@ -148,9 +137,9 @@ def wandering(samples: int, size: int = 8, observations: int = 5, seed: int = 0)
     for tick in range(1, len(points)):
         points[tick] = 0.9 * points[tick - 1] + steps[tick]
     features = np.random.default_rng(99)
-    windows = np.cos(points @ features.normal(size=(3, size)) + features.uniform(0, 6, size))
-    present = np.cos(
-        points @ features.normal(size=(3, observations)) + features.uniform(0, 6, observations)
+    windows, present = (
+        np.cos(points @ features.normal(size=(3, count)) + features.uniform(0, 6, count))
+        for count in (size, observations)
     )
     windows[:, -1] = present[:, -1] = 1.0
     return Triples(

@@ -18,12 +18,6 @@ def coupled_features(n: int = 60, future: int = 7, past: int = 5) -> tuple[np.nd
     return tuple(view - view.mean(axis=0) for view in views)
 
 
-def cosines(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the cosines between the spans of two sets of columns."""
-    left, right = np.linalg.qr(left)[0], np.linalg.qr(right)[0]
-    return np.linalg.svd(left.T @ right, compute_uv=False)
-
-
 def ridged_covariance(features: np.ndarray) -> np.ndarray:
     """Return the covariance with the ridge of the couplings that whiten."""
     covariance = features.T @ features / len(features)

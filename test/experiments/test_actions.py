@@ -3,10 +3,12 @@
 """Importance weights make a TPSR predict what is observed if actions are done, as Bayes does."""
 
 import itertools
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.actions import drive, Features, MODELS, score, Settings
 from two_manifold_ros.tpsr.features import (
     ActionObservationFeatures,
@@ -27,6 +29,9 @@ SEEN = np.array([[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]])
 """From state to symbol."""
 POLICY = np.array([[0.9, 0.1], [0.5, 0.5], [0.15, 0.85]])
 """From the last symbol to the action: this driver looks at what he sees."""
+
+
+FEATURES = ActionObservationFeatures(IndicatorFeatures(2, 1), IndicatorFeatures(3, 1))
 
 
 def one_step(states: np.ndarray, action: int, symbol: int) -> np.ndarray:
@@ -56,41 +61,32 @@ def population(*, weighted: bool) -> Triples:
         chances.append(states.sum() * np.prod(policies))
         chosen.append(policies[1:])
     words = np.array(rows, dtype=float)
-    features = ActionObservationFeatures(IndicatorFeatures(2, 1), IndicatorFeatures(3, 1))
-    histories, tests, next_tests = (features.transform(words[:, at : at + 2]) for at in (0, 2, 4))
+    histories, tests, next_tests = (FEATURES.transform(words[:, at : at + 2]) for at in (0, 2, 4))
     weights = np.array(chances)
     if weighted:
         weights = weights * importance_weights(np.array(chosen)) / 4.0
     return Triples(tests, next_tests, histories, tests, weights)
 
 
-def chances_after(tpsr, state: np.ndarray, actions: list[int]) -> np.ndarray:
-    """Return the chances of the symbol after the last action, whatever comes before it."""
-    by_action = tpsr.operators.reshape(2, 3, tpsr.states, tpsr.states)
-    for action in actions[:-1]:
-        state = by_action[action].sum(axis=0) @ state
-    found = by_action[actions[-1]] @ state @ tpsr.normaliser
-    return found / found.sum()
-
-
 def largest_error(tpsr, ahead: int) -> float:
     """Return the worst error against Bayes over a drive by another driver."""
     random, worst = np.random.default_rng(0), 0.0
-    features = ActionObservationFeatures(IndicatorFeatures(2, 1), IndicatorFeatures(3, 1))
     belief, believed, place = TpsrBelief(tpsr), np.full(3, 1 / 3), 0
+    by_action = tpsr.operators.reshape(2, 3, tpsr.states, tpsr.states)
     for tick in range(60):
         actions = random.integers(0, 2, ahead).tolist()
-        predicted = believed
-        for action in actions:
-            predicted = predicted @ MOVES[action]
+        # Whatever is seen before the last action.
+        predicted, state = believed @ MOVES[actions[0]], belief.state
+        for before, action in pairwise(actions):
+            predicted, state = predicted @ MOVES[action], by_action[before].sum(axis=0) @ state
+        found = by_action[actions[-1]] @ state @ tpsr.normaliser
         if tick >= 30:
-            error = chances_after(tpsr, belief.state, actions) - predicted @ SEEN
-            worst = max(worst, float(np.abs(error).max()))
+            worst = max(worst, float(np.abs(found / found.sum() - predicted @ SEEN).max()))
         place = random.choice(3, p=MOVES[actions[0], place])
         symbol = random.choice(3, p=SEEN[place])
         believed = one_step(believed, actions[0], symbol)
         believed /= believed.sum()
-        belief.update(features.transform(np.array([[actions[0], symbol]], dtype=float))[0])
+        belief.update(FEATURES.transform(np.array([[actions[0], symbol]], dtype=float))[0])
     return worst
 
 
@@ -100,31 +96,20 @@ def test_with_importance_weights_alone_it_predicts_as_bayes_does_whoever_drives(
     # Without them it takes actions for what the driver saw.
     tpsr = learn(population(weighted=False), np.ones(6), 3, 1e-12)
     assert largest_error(tpsr, 2) > 0.02
+    # Probabilities that no policy has are refused.
+    for bad in (0.0, -0.1, np.nan, np.inf):
+        with pytest.raises(InputError, match='no positive finite'):
+            importance_weights(np.array([[0.5, 0.5], [0.5, bad]]))
+    with pytest.raises(InputError, match='too improbable'):
+        importance_weights(np.full((1, 400), 0.1))
 
 
 SMALL = Settings(1, 300, 100, window_features=40, observation_features=20, states=6, rank=12)
 
 
-@pytest.fixture(scope='module')
-def timid():
-    drawn = drive('timid', 5, SMALL.training_ticks, SMALL)
-    every = drawn.observations
-    return drawn.scaled(every.mean(axis=(0, 1)), every.std(axis=(0, 1)))
-
-
-def test_no_two_cars_have_features_in_common(timid):
-    first, second, third = (
-        Features(timid, SMALL._replace(seed=seed), actions=True).triples(timid, weighted=False)
-        for seed in (0, 1, 0)
-    )
-    for name in ('tests', 'histories'):
-        one, other = getattr(first, name), getattr(second, name)
-        # The last feature is the constant.
-        assert not np.isclose(one[:, :-1], other[:, :-1]).all(axis=0).any()
-        np.testing.assert_array_equal(one, getattr(third, name))
-
-
-def test_samples_hold_what_came_before_and_after_an_action(timid):
+def test_samples_hold_what_came_before_and_after_an_action():
+    timid = drive('timid', 5, SMALL.training_ticks, SMALL)
+    timid = timid.scaled(*(form(timid.observations, axis=(0, 1)) for form in (np.mean, np.std)))
     features = Features(timid, SMALL, actions=True)
     samples = features.triples(timid, weighted=True)
     assert len(samples) == 300 - 3 - 2
@@ -140,11 +125,8 @@ def test_samples_hold_what_came_before_and_after_an_action(timid):
     assert 0.8 < samples.importance.mean() < 1.2
     alone = Features(timid, SMALL, actions=False)
     turned = timid.__class__(1 - timid.actions, timid.chances, timid.observations)
-    for name in ('tests', 'histories', 'observations'):
-        first, second = (
-            getattr(alone.triples(each, weighted=False), name) for each in (timid, turned)
-        )
-        np.testing.assert_array_equal(first, second)
+    both = [vars(alone.triples(each, weighted=False)) for each in (timid, turned)]
+    np.testing.assert_equal(*both)
 
 
 def test_claims_compare_means_and_count_cars():

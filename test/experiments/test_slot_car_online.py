@@ -81,22 +81,10 @@ SMALL = OnlineSettings(
 )
 
 
-@pytest.fixture(scope='module')
-def stream() -> np.ndarray:
-    """Return 400 ticks of two channels that go round, with noise."""
-    angle = 0.35 * np.arange(400)
-    noise = np.random.default_rng(0).normal(scale=0.2, size=(400, 2))
-    return np.sqrt(2) * np.stack([np.cos(angle), np.sin(angle)], axis=1) + noise
-
-
-def forecasts(forecaster: Forecaster, seen: np.ndarray) -> np.ndarray:
-    return np.einsum('hdk,tk->thd', forecaster.table, forecaster.filter(seen))
-
-
-def _naive_states_and_table(
+def naive_forecasts(
     learner: OnlineTpsr, stream: np.ndarray, ridge: float, seen: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the states of a batch TPSR with the learner's features, and its forecasts' table."""
+) -> np.ndarray:
+    """Return (T, h, d) forecasts of a batch TPSR with the features of the learner."""
     rows = np.stack([stream[s : s + WINDOW].T.ravel() for s in range(len(stream) - WINDOW + 1)])
     features = learner.window_map.transform(rows)
     ticks = np.arange(WINDOW, len(stream) - WINDOW)
@@ -113,16 +101,19 @@ def _naive_states_and_table(
         state /= weights.sum(axis=0) @ state
         states.append(state)
     table = np.stack([stream[ticks + h].T @ weights for h in range(HORIZONS)])
-    return np.array(states), table
+    return np.einsum('hdk,tk->thd', table, states)
 
 
-def test_learning_in_parts_is_learning_all_and_predicts_what_the_batch_does(stream):
-    found, seen = [], stream[7:60]
+def test_learning_in_parts_is_learning_all_and_predicts_what_the_batch_does():
+    # Two channels that go round, with noise.
+    angle = 0.35 * np.arange(400)
+    stream = np.sqrt(2) * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    stream += np.random.default_rng(0).normal(scale=0.2, size=(400, 2))
+    seen = stream[7:60]
     for parts in ((400,), (20, 250, 251, 400)):
         learner = OnlineTpsr(stream[:300], WINDOW, HORIZONS, SMALL, 400)
         for end in parts:
             learner.learn(stream[:end])
-        found.append(forecasts(learner.forecaster(0.3), seen))
-    np.testing.assert_allclose(*found, atol=1e-4)
-    states, table = _naive_states_and_table(learner, stream, 0.3, seen)
-    np.testing.assert_allclose(found[0], np.einsum('hdk,tk->thd', table, states), atol=1e-4)
+        forecaster = learner.forecaster(0.3)
+        found = np.einsum('hdk,tk->thd', forecaster.table, forecaster.filter(seen))
+        np.testing.assert_allclose(found, naive_forecasts(learner, stream, 0.3, seen), atol=1e-4)

@@ -24,13 +24,6 @@ from two_manifold_ros.manifold.learner import (
 from two_manifold_ros.ticks.windows import WindowSet
 
 
-def scattered(centres: list[float], each: int = 12) -> WindowSet:
-    """Windows of one tick in clusters along a line, each with as many members."""
-    rng = np.random.default_rng(0)
-    values = np.concatenate([centre + rng.uniform(-1.0, 1.0, each) for centre in centres])
-    return WindowSet(values[None], np.arange(len(values)), 1)
-
-
 def test_affinities_and_a_connected_graph_is_left_alone():
     windows = noisy_lap(count=50)
     rows = windows.rows(np.arange(50))
@@ -44,7 +37,10 @@ def test_affinities_and_a_connected_graph_is_left_alone():
 
 @pytest.mark.parametrize('probes', [200, 5])
 def test_pieces_are_joined(probes):
-    windows = scattered([0.0, 10.0, 25.0, 60.0])
+    """Windows of one tick in clusters of 12 along a line."""
+    rng = np.random.default_rng(0)
+    values = np.concatenate([at + rng.uniform(-1.0, 1.0, 12) for at in (0.0, 10.0, 25.0, 60.0)])
+    windows = WindowSet(values[None], np.arange(48), 1)
     graph = affinity_graph(*windows.neighbours(4), 2.0)
     joined, (note,) = connect(graph, windows, 2.0, 4, probes)
     assert 'fell into 4 pieces' in note
@@ -58,10 +54,9 @@ def test_pieces_are_joined(probes):
     points = PointSet(np.array([0.0, 1.0, 2.0, 9.0, 10.0, 11.0])[:, None])
     graph = affinity_graph(*points.neighbours(2), 5.0)
     joined, (note,) = connect(graph, points, 5.0, 2)
-    bridges = (joined - graph).tocoo()
-    edges = set(zip(bridges.row.tolist(), bridges.col.tolist(), strict=True))
-    assert edges == {(2, 3), (3, 2)}
-    np.testing.assert_allclose(bridges.data, np.exp(-49.0 / 50.0))
+    bridges = np.zeros((6, 6))
+    bridges[[2, 3], [3, 2]] = np.exp(-49.0 / 50.0)
+    np.testing.assert_allclose((joined - graph).toarray(), bridges)
     assert 'fell into 2 pieces' in note
     assert 'more than 2 neighbours' in note
 
@@ -77,8 +72,7 @@ def test_dense_eigenvectors(modes):
     values, vectors = np.linalg.eigh(matrix.toarray())
     found, columns = smallest_modes(matrix, np.full(30, 30**-0.5), modes)
     np.testing.assert_allclose(found, values[1 : modes + 1], rtol=1e-11)
-    overlap = np.abs((columns * vectors[:, 1 : modes + 1]).sum(axis=0))
-    np.testing.assert_allclose(overlap, 1.0, atol=1e-9)
+    naive.assert_same_to_signs(columns, vectors[:, 1 : modes + 1], atol=1e-9)
     assert (columns[np.abs(columns).argmax(axis=0), np.arange(modes)] > 0.0).all()
     # Of two rings a second zero is reported apart from the known one.
     away = np.abs(np.arange(40)[:, None] - np.arange(40))
@@ -86,7 +80,6 @@ def test_dense_eigenvectors(modes):
     found, columns = smallest_modes(laplacian_of(apart), np.full(80, 80**-0.5), 3)
     assert found[0] == pytest.approx(0.0, abs=1e-12)
     np.testing.assert_allclose(np.abs(columns[:, 0]), 80**-0.5, rtol=1e-6)
-    np.testing.assert_allclose(columns.sum(axis=0), 0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize('few', [0, 1000], ids=['products', 'inverse'])

@@ -25,13 +25,7 @@ from two_manifold_ros.ticks.windows import WindowSet
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(70, 2))
 BENT = np.stack([X[:, 0] + X[:, 1] ** 3, X[:, 1] - X[:, 0] ** 3], axis=1)
-JACOBIANS = np.stack(
-    [
-        np.stack([np.ones(70), 3.0 * X[:, 1] ** 2], axis=1),
-        np.stack([-3.0 * X[:, 0] ** 2, np.ones(70)], axis=1),
-    ],
-    axis=1,
-)
+JACOBIANS = np.array([[[1.0, 3.0 * y**2], [-3.0 * x**2, 1.0]] for x, y in X])
 COVARIANCES = JACOBIANS @ JACOBIANS.transpose(0, 2, 1)
 KAPPA = 9
 
@@ -86,17 +80,17 @@ def test_a_new_point_takes_the_covariance_of_the_nearest():
 POINTS = PointSet(np.random.default_rng(0).normal(size=(40, 3)))
 
 
-def lengths(metric: LocalMetric, samples: Samples, index: int) -> np.ndarray:
-    """Return squared lengths of differences to all points, as one sees them."""
+def assert_lengths(
+    metric: LocalMetric, samples: Samples, covariance: np.ndarray, index: int, rank: int
+) -> None:
+    """Squared lengths of differences to all points are as one sees them."""
     squared = samples.distances_to(np.arange(len(samples)))
-    return np.square(metric.frame(index, squared)).sum(axis=1)
-
-
-def expected(samples: Samples, covariance: np.ndarray, index: int, rank: int) -> np.ndarray:
+    found = np.square(metric.frame(index, squared)).sum(axis=1)
     values, vectors = np.linalg.eigh(covariance)
     inverse = (vectors[:, -rank:] / values[-rank:]) @ vectors[:, -rank:].T
     rows = samples.rows(np.arange(len(samples)))
-    return np.einsum('ni,ij,nj->n', rows - rows[index], inverse, rows - rows[index])
+    expected = np.einsum('ni,ij,nj->n', rows - rows[index], inverse, rows - rows[index])
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize('rank', [1, 2, 3])
@@ -105,9 +99,7 @@ def test_given_covariances(rank):
     covariances = factors @ factors.transpose(0, 2, 1) + 0.1 * np.eye(3)
     metric = GivenCovariances(covariances, rank).measure(POINTS)
     for index in (0, 17, 39):
-        found = lengths(metric, POINTS, index)
-        wanted = expected(POINTS, covariances[index], index, rank)
-        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+        assert_lengths(metric, POINTS, covariances[index], index, rank)
     # No variance is that of the nearest.
     covariances = np.tile(np.eye(3), (40, 1, 1))
     covariances[4] = 0.0
@@ -115,7 +107,7 @@ def test_given_covariances(rank):
     near = int(np.argsort(distances)[1])
     covariances[near] = 25.0 * np.eye(3)
     metric = GivenCovariances(covariances, 3).measure(POINTS)
-    np.testing.assert_allclose(lengths(metric, POINTS, 4), distances / 25.0, atol=1e-9)
+    assert_lengths(metric, POINTS, covariances[near], 4, 3)
 
 
 @pytest.mark.parametrize(('index', 'first', 'last'), [(10, 7, 13), (25, 22, 25), (26, 26, 29)])
@@ -124,14 +116,12 @@ def test_neighbours_in_time_end_at_a_seam(index, first, last):
     windows = WindowSet(RNG.normal(size=(2, 60)).cumsum(axis=1), starts, 5)
     metric = NeighboursInTime(3, 2).measure(windows)
     covariance = np.cov(windows.rows(np.arange(first, last + 1)).T, ddof=0)
-    found = lengths(metric, windows, index)
-    np.testing.assert_allclose(found, expected(windows, covariance, index, 2), atol=1e-9)
+    assert_lengths(metric, windows, covariance, index, 2)
 
 
 def test_other_points_follow_each_other():
     metric = NeighboursInTime(2, 3).measure(POINTS)
-    wanted = expected(POINTS, np.cov(POINTS.points[6:11].T, ddof=0), 8, 3)
-    np.testing.assert_allclose(lengths(metric, POINTS, 8), wanted, rtol=1e-6, atol=1e-9)
+    assert_lengths(metric, POINTS, np.cov(POINTS.points[6:11].T, ddof=0), 8, 3)
     # More rank than there is.
     metric = NeighboursInTime(1, 5).measure(POINTS)
     assert metric.coefficients.shape == (40, 3, 5)
@@ -151,16 +141,12 @@ def test_what_does_not_move_or_fit(source, points, words):
         source.measure(points)
 
 
-SQUARED = np.array([4.0, 1.0, 25.0, 9.0])
-RESPONSE = Transition(2.0, 1, np.array([0.0, 0.0, 0.0, 9.0 - 1e-12]), np.array([1.0, 2.0, 1.0, 3]))
-
-
 def test_steps_to_the_nearest_and_to_those_it_is_near_to():
+    squared = np.array([4.0, 1.0, 25.0, 9.0])
+    near = Transition(2.0, 1, np.array([0.0, 0.0, 0.0, 9.0 - 1e-12]), np.array([1.0, 2.0, 1.0, 3]))
     # The two nearest, since a training point would be one of them, and the last by its radius.
-    expected = np.exp(-SQUARED / 8.0) * [1.0, 2.0, 0.0, 3.0]
-    np.testing.assert_allclose(RESPONSE.weights(SQUARED), expected / expected.sum())
-    assert RESPONSE.check(4) == 4
+    expected = np.exp(-squared / 8.0) * [1.0, 2.0, 0.0, 3.0]
+    np.testing.assert_allclose(near.weights(squared), expected / expected.sum())
     # And to none that are out of reach.
-    assert RESPONSE.weights(SQUARED + 200.0) is not None
-    assert RESPONSE.weights(SQUARED + 240.0) is None
-    assert RESPONSE.weights(np.full(4, np.nan)) is None
+    assert near.weights(squared + 200.0) is not None
+    assert near.weights(squared + 240.0) is None

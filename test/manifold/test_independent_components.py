@@ -50,15 +50,15 @@ def box(count: int) -> np.ndarray:
     return np.stack(np.meshgrid(*[side] * count, indexing='ij'), axis=-1).reshape(-1, count)
 
 
-def functions_of_box(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first eigenfunctions of the box at (n, d) places, and eigenvalues."""
-    single = list(np.cos(np.pi * x).T)
-    products = [first * second for first, second in itertools.combinations(single, 2)]
-    triples = [np.prod(each, axis=0) for each in itertools.combinations(single, 3)]
-    doubles = list(np.cos(2.0 * np.pi * x).T)
-    functions = [*single, *products, *triples, *doubles]
-    lines = [1.0] * len(single) + [2.0] * len(products) + [3.0] * len(triples) + [4.0] * x.shape[1]
-    return np.stack(functions, axis=1), np.exp(-0.1 * np.array(lines))
+def functions_of_box(
+    x: np.ndarray, sides: tuple[float, ...], count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return so many first eigenfunctions of a box with these sides at places (n, d) in shares."""
+    waves = [each for each in itertools.product(range(4), repeat=len(sides)) if any(each)]
+    lines = np.square(np.array(waves) / sides).sum(axis=1)
+    order = np.argsort(lines, kind='stable')[:count]
+    functions = [np.prod(np.cos(np.pi * x * np.array(waves[k])), axis=1) for k in order]
+    return np.stack(functions, axis=1), np.exp(-0.05 * lines[order])
 
 
 def assert_separated(coordinates: np.ndarray, x: np.ndarray, atol: float) -> None:
@@ -76,7 +76,7 @@ def assert_separated(coordinates: np.ndarray, x: np.ndarray, atol: float) -> Non
 def test_rotations_are_undone_whatever_the_scale(count, seed):
     rng = np.random.default_rng(seed)
     x = box(count)
-    functions, eigenvalues = functions_of_box(x)
+    functions, eigenvalues = functions_of_box(x, (1.0,) * count, {2: 5, 3: 10, 4: 18}[count])
     for first, size in ((0, count), (count, count * (count - 1) // 2)):
         turned = slice(first, first + size)
         rotation = np.linalg.qr(rng.normal(size=(size, size)))[0]
@@ -92,30 +92,23 @@ def test_rotations_are_undone_whatever_the_scale(count, seed):
 @pytest.mark.parametrize('sides', [(1.0, 0.4), (1.0, 0.8, 0.6)])
 def test_a_narrow_variable_comes_after_functions_of_the_others(sides):
     x = box(len(sides))
-    waves = [each for each in itertools.product(range(4), repeat=len(sides)) if any(each)]
-    lines = np.array(
-        [sum((n / side) ** 2 for n, side in zip(each, sides, strict=True)) for each in waves]
-    )
-    order = np.argsort(lines, kind='stable')[:12]
-    functions = np.stack(
-        [np.prod(np.cos(np.pi * x * np.array(waves[k])), axis=1) for k in order], axis=1
-    )
-    found = separate(functions, np.exp(-0.05 * lines[order]), len(sides))
+    functions, eigenvalues = functions_of_box(x, sides, 12)
+    found = separate(functions, eigenvalues, len(sides))
     assert_separated(found.coordinates, x, 1e-9)
     assert found.correlations == pytest.approx(1.0)
     # Fewer functions than reach to the narrow one are refused.
     with pytest.raises(InputError, match='eigenfunctions are no functions of those before them'):
-        separate(functions[:, :6][:, [0, 0, 0, 0, 0, 0]], np.ones(6), len(sides))
+        separate(functions[:, [0] * 6], np.ones(6), len(sides))
 
 
 def test_places_on_an_interval():
     x = box(2)
-    places = place_on_interval(separate(*functions_of_box(x), 2).coordinates)
+    functions, eigenvalues = functions_of_box(x, (1.0, 1.0), 5)
+    places = place_on_interval(separate(functions, eigenvalues, 2).coordinates)[:, ::-1]
     errors = [np.abs(places - each).max(axis=0) for each in (x, 1.0 - x)]
     assert np.min(errors, axis=0).max() < 0.02
     assert place_on_interval(np.array([-2.0, 2.0])).tolist() == [1.0, 0.0]
     # Too few or constant functions are refused.
-    functions, eigenvalues = functions_of_box(box(2))
     with pytest.raises(InputError, match='of 2 variables at least 3'):
         separate(functions[:, :2], eigenvalues[:2], 2)
     with pytest.raises(InputError, match='of 0 variables'):

@@ -82,9 +82,8 @@ def test_equations_for_the_normalised_and_the_plain_laplacian():
     near = np.exp(-at_end[:3] / (2.0 * 1.5**2))
     expected = (near @ MODES[:3] + 0.25 * MODES[3]) / (near.sum() + 0.25 - [0.2, 0.5])
     np.testing.assert_allclose(PLAIN.weights(at_end), expected)
-    np.testing.assert_array_equal(PLAIN.weights(at_end + 1e-6), without.weights(at_end + 1e-6))
-    other = np.array([2.0, 0.0, 3.0, 16.0])
-    np.testing.assert_array_equal(PLAIN.weights(other), without.weights(other))
+    for off in (at_end + 1e-6, at_end[[1, 0, 2, 3]]):
+        np.testing.assert_array_equal(PLAIN.weights(off), without.weights(off))
 
 
 @pytest.mark.parametrize('share', [-2.0, -1.0, -0.3, 0.0, 0.3, 1.0, 2.0])

@@ -58,7 +58,7 @@ def test_the_camera_looks_across_the_table_and_stays_in_the_room():
     poses = np.array([step.pose for step in steps])
     angles = np.array([step.angle for step in steps])
     radius = np.hypot(poses[:, 0], poses[:, 1])
-    assert (radius.min() > 2.0, radius.max() < 3.2) == (True, True)
+    assert 2.0 < radius.min() < radius.max() < 3.2
     np.testing.assert_allclose(np.exp(1j * angles), (poses[:, 0] + 1j * poses[:, 1]) / radius)
     diverged = np.angle(np.exp(1j * (poses[:, 3] - angles - math.pi)))
     assert np.degrees(diverged.std()) == pytest.approx(3.0, abs=0.6)

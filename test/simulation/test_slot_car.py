@@ -63,18 +63,13 @@ def test_throttle_has_the_stated_spread_and_memory():
     assert lag == pytest.approx(expected, abs=0.05)
 
 
-def moving(distance: float, speed: float) -> Motion:
-    motion = Motion(TRACK)
-    motion.distance, motion.speed = distance, speed
-    return motion
-
-
 def test_motor_and_drags_on_the_level():
-    standing, rolling = (moving(1.0, speed).acceleration(0.5) for speed in (0.0, 2.0))
-    assert standing == pytest.approx(4.0 * 0.5 - 0.04 * GRAVITY, abs=0.01)
-    assert rolling == pytest.approx(standing - 0.8 * 2.0 - 0.015 * 4.0, abs=0.02)
-    motion = moving(1.0, 1.5)
-    assert motion.acceleration(0.6) - motion.acceleration(0.5) == pytest.approx(0.4)
+    motion = Motion(TRACK)
+    motion.distance = 1.0
+    for speed, throttle in ((0.0, 0.5), (2.0, 0.5), (1.5, 0.6)):
+        motion.speed = speed
+        wanted = 4.0 * throttle - 0.04 * GRAVITY - 0.8 * speed - 0.015 * speed**2
+        assert motion.acceleration(throttle) == pytest.approx(wanted, abs=0.02)
 
 
 def test_specific_force_is_the_second_difference_of_the_position(truth):
@@ -94,7 +89,7 @@ def test_specific_force_is_the_second_difference_of_the_position(truth):
 def test_angular_rate_is_the_difference_of_the_orientation(truth):
     frame = TRACK.frame(truth.distances)
     spin = np.einsum('nij,nik->njk', frame[1:-1], (frame[2:] - frame[:-2]) / 0.002)
-    expected = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=1)
+    expected = spin[:, [2, 0, 1], [1, 2, 0]]
     np.testing.assert_allclose(truth.imu[1:-1, 3:], expected, atol=0.03)
 
 
@@ -129,22 +124,16 @@ def test_stepping_and_simulating_are_bit_equal():
     settings = SlotCarSettings(seed=5)
     run = simulate(settings, samples=70)
     car = SlotCar(settings)
-    for index in range(70):
-        sample = car.step()
-        assert sample.stamp_ns == run.stamps_ns[index]
-        imu = np.concatenate([sample.specific_force, sample.angular_rate])
-        np.testing.assert_array_equal(imu, run.imu[index])
-        np.testing.assert_array_equal(sample.position, run.positions[index])
-        np.testing.assert_array_equal(sample.quaternion, run.quaternions[index])
-        assert (sample.distance, sample.speed) == (run.distances[index], run.speeds[index])
-        assert (sample.command, sample.chance) == (run.commands[index], run.chances[index])
+    steps = [car.step() for _ in range(70)]
+    imu = [np.concatenate([each.specific_force, each.angular_rate]) for each in steps]
+    np.testing.assert_array_equal(imu, run.imu)
+    for name in ('stamp_ns', 'position', 'quaternion', 'distance', 'speed', 'command', 'chance'):
+        wanted = run.stamps_ns if name == 'stamp_ns' else getattr(run, f'{name}s')
+        np.testing.assert_array_equal([getattr(each, name) for each in steps], wanted)
 
 
 def test_the_car_rolls_from_the_first_sample_and_stamps_keep_the_period():
-    heard = []
-    settings = SlotCarSettings(rate_hz=30.0)
-    run = simulate(settings, samples=2500, report=lambda *what: heard.append(what))
-    assert heard == [('driving', 0.4), ('driving', 0.8)]
+    run = simulate(SlotCarSettings(rate_hz=30.0), samples=2500)
     assert run.speeds[0] > 0.8
     assert run.stamps_ns.tolist() == [START_STAMP_NS + 33_333_333 * i for i in range(2500)]
 
@@ -167,19 +156,11 @@ def test_bag_and_recording_hold_the_run(tmp_path):
         bag.parent.mkdir()
         write_run(run, bag)
     expected, actual = run_to_recording(run), read_recording(bags[0])
-    assert (run.imu.shape, run.quaternions.shape) == ((301, 6), (301, 4))
     np.testing.assert_array_equal(expected.imu.samples, run.imu)
     np.testing.assert_array_equal(expected.positions.stamps, run.stamps_ns[::2])
     assert 0.003 < (expected.positions.positions - run.positions[::2, :2]).std() < 0.007
-    assert (actual.imu.topic, actual.imu.frame_id) == ('/imu', 'imu_link')
-    assert (actual.positions.topic, actual.positions.frame_id) == ('/reference', 'map')
-    assert actual.positions.msgtype == expected.positions.msgtype
-    for name in ('stamps', 'receive_stamps', 'samples'):
-        np.testing.assert_array_equal(getattr(actual.imu, name), getattr(expected.imu, name))
-    for name in ('stamps', 'positions'):
-        found, wanted = (getattr(each.positions, name) for each in (actual, expected))
-        np.testing.assert_array_equal(found, wanted)
+    for name in ('imu', 'positions'):
+        np.testing.assert_equal(vars(getattr(actual, name)), vars(getattr(expected, name)))
     assert not actual.notes
     first, second = ({file.name: file.read_bytes() for file in bag.iterdir()} for bag in bags)
     assert first == second
-    assert len(first) == 2

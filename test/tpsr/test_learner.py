@@ -103,17 +103,16 @@ def test_features_that_cannot_be_computed_with_are_refused(column, value):
     assert ours.parameters().transition.tobytes() == clean.parameters().transition.tobytes()
 
 
-LENGTHS = (0.0, 1e-200, 1e-30, 1e-6, 1e-3, 1.0, 1.0, 1.0, 1e3, 3e5)
-FAULTS = (np.nan, np.inf, -np.inf, 1e200)
 IMPORTANCES = (1.0, 1.0, 1.0, 0.0, 1e-50, 1e50, 1e-3, -1.0, np.nan)
 
 
 def hostile(rng: np.random.Generator, usual: np.ndarray) -> np.ndarray:
     """Long, short, zero, parallel or broken features, of which the last is the constant."""
     direction = usual if rng.random() < 0.4 else rng.normal(size=len(usual))
-    features = np.append(rng.choice(LENGTHS) * direction, 1.0)
+    length = rng.choice([0.0, 1e-200, 1e-30, 1e-6, 1e-3, 1.0, 1.0, 1.0, 1e3, 3e5])
+    features = np.append(length * direction, 1.0)
     if rng.random() < 0.01:
-        features[0] = rng.choice(FAULTS)
+        features[0] = rng.choice([np.nan, np.inf, -np.inf, 1e200])
     return features
 
 

@@ -9,35 +9,35 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
+from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
 from two_manifold_ros.tpsr.parameters import SMALLEST_EVIDENCE, TpsrBelief
 
 
-def learned(samples: int = 200, constant: float = 1.0) -> OnlineLearner:
-    learner = OnlineLearner(LearnerSettings(4, 8, 0.3), constant * unit(8), 8, 5)
-    learner.add_all(wandering(samples))
+def learned(
+    triples: Triples, states: int = 4, ridge: float = 0.3, constant: float = 1.0
+) -> OnlineLearner:
+    learner = OnlineLearner(LearnerSettings(states, 8, ridge), constant * unit(8), 8, 5)
+    learner.add_all(triples)
     return learner
 
 
 def test_no_mode_of_the_transition_grows_and_the_start_is_normal():
-    learner = learned(12)
+    learner = learned(wandering(12))
     raw, tpsr = learner.transition(), learner.parameters()
     assert np.abs(np.linalg.eigvals(raw)).max() > 1.001
     assert np.abs(np.linalg.eigvals(tpsr.transition)).max() <= 1.0 + 1e-9
     assert tpsr.normaliser @ tpsr.start == pytest.approx(1.0)
     assert np.linalg.norm(tpsr.start) < tpsr.bound
     with pytest.raises(InputError, match='append a constant feature'):
-        learned(constant=0.01).parameters()
+        learned(wandering(200), constant=0.01).parameters()
 
 
 def test_a_likelihood_keeps_its_size_however_long_was_learned():
     triples = wandering(500)
     sizes = []
     for scale in (1.0, 1e9):
-        learner = OnlineLearner(LearnerSettings(4, 8, 0.3), unit(8), 8, 5)
         triples.importance[:] = scale
-        learner.add_all(triples)
-        tpsr = learner.parameters()
+        tpsr = learned(triples).parameters()
         sizes.append(
             [tpsr.normaliser @ tpsr.operator(row) @ tpsr.start for row in triples.observations]
         )
@@ -50,9 +50,7 @@ TRIPLES = wandering(600)
 
 @pytest.fixture
 def learner() -> OnlineLearner:
-    learner = OnlineLearner(LearnerSettings(5, 8, 3.0), unit(8), 8, 5)
-    learner.add_all(part(TRIPLES, 0, 400))
-    return learner
+    return learned(part(TRIPLES, 0, 400), states=5, ridge=3.0)
 
 
 @pytest.fixture

@@ -33,7 +33,6 @@ def test_is_the_svd_of_the_weighted_sum_when_nothing_is_cut_off(size, batch):
         svd.fold(x, y, weights, 0.9)
         total = 0.9 * total + (x * weights[:, None]).T @ y
     np.testing.assert_allclose(whole(svd), total, atol=1e-11 * np.abs(total).max())
-    np.testing.assert_allclose(svd.values, np.linalg.svd(total)[1], rtol=1e-11)
     assert defect(svd) < 1e-11
 
 

@@ -29,12 +29,10 @@ def stretch(ticks: int, seed: int) -> np.ndarray:
 STRETCHES = [stretch(120, 0), stretch(2 * WIDTH, 1), stretch(90, 2)]
 
 
-def learned(
-    pieces: int = 1000, most: int = 1000, fold_every: int = 1, memory: float = math.inf
-) -> WindowLearner:
+def learned(pieces: int = 1000, fold_every: int = 1, memory: float = math.inf) -> WindowLearner:
     """Learn the stretches in pieces of so many ticks, keeping every direction."""
     settings = LearnerSettings(STATES, WINDOWS.size, RIDGE, memory, fold_every=fold_every)
-    ours = WindowLearner(WINDOWS, OBSERVATIONS, WIDTH, settings, most)
+    ours = WindowLearner(WINDOWS, OBSERVATIONS, WIDTH, settings, 1000)
     for seen in STRETCHES:
         ours.end_stretch()
         for begin in range(0, len(seen), pieces):

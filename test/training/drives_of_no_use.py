@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 from other_recordings import with_imu
+from rounds import on_circle
 from scipy.ndimage import gaussian_filter1d
 
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
@@ -53,7 +54,7 @@ def with_noise_alone(recording: Recording) -> Recording:
 
 
 def circle(radius_m: float, lap_s: float) -> Course:
-    return lambda times: radius_m * _turned(2.0 * np.pi * times / lap_s)
+    return lambda times: on_circle(2.0 * np.pi * times / lap_s, radius_m)
 
 
 def eight(drift: float = 0.0) -> Course:
@@ -71,7 +72,7 @@ def weaving(times: np.ndarray) -> np.ndarray:
     """Drive a round of 20 s, and weave otherwise each time."""
     count = len(times)
     aside = gaussian_filter1d(np.random.default_rng(2).normal(size=count), 0.5 * STEPS_HZ)
-    return (6.0 + 0.7 * aside / aside.std())[:, None] * _turned(2.0 * np.pi * times / 20.0)
+    return (6.0 + 0.7 * aside / aside.std())[:, None] * on_circle(2.0 * np.pi * times / 20.0)
 
 
 def track(lap_s: float = 10.0, varied: float = 0.05, seed: int = 1) -> Course:
@@ -101,7 +102,3 @@ def with_stops(course: Course, share: float, stops: int = 5) -> Course:
         return course(np.cumsum(np.maximum(speed, 1e-4)) / STEPS_HZ)
 
     return stopping
-
-
-def _turned(angles: np.ndarray) -> np.ndarray:
-    return np.stack([np.cos(angles), np.sin(angles)], axis=1)

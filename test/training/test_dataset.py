@@ -20,7 +20,6 @@ from two_manifold_ros.training.dataset import (
     driving_dataset,
     rest_limit,
     usual_step,
-    velocity_noise,
     weighted_by_persistence,
 )
 from two_manifold_ros.training.settings import TrainingSettings
@@ -77,12 +76,11 @@ def test_what_is_too_slow_too_short_or_of_another_time_is_refused():
         )
 
 
-def noisy_drive(rate_hz: float, noise_m: float, seconds: float = 300.0) -> Recording:
+def noisy_drive(rate_hz: float, noise_m: float) -> Recording:
     """Return a drive on a circle of 10 m at 5 m/s with positions at a rate, with noise."""
-    stamps = np.arange(0.0, seconds, 1.0 / rate_hz)
-    true = 10.0 * np.column_stack([np.cos(0.5 * stamps), np.sin(0.5 * stamps)])
+    stamps, whole = np.arange(0.0, 300.0, 1.0 / rate_hz), drive(300.0)
+    true = on_circle(0.5 * stamps, 10.0)
     noise = noise_m * np.random.default_rng(4).normal(size=true.shape)
-    whole = drive(seconds)
     stamps_ns = whole.imu.stamps[0] + np.round(1e9 * stamps).astype(np.int64)
     return with_positions(whole, stamps=stamps_ns, positions=true + noise)
 
@@ -92,17 +90,13 @@ def noisy_drive(rate_hz: float, noise_m: float, seconds: float = 300.0) -> Recor
 def test_noise_of_positions_in_velocities(rate_hz, noise_m):
     recording, without = noisy_drive(rate_hz, noise_m), noisy_drive(rate_hz, 0.0)
     dataset = build_dataset([recording], USUAL)
-    errors = np.concatenate(dataset.tracks) - np.concatenate(
-        build_dataset([without], USUAL).tracks
-    )
+    exact = build_dataset([without], USUAL)
+    errors = np.concatenate(dataset.tracks) - np.concatenate(exact.tracks)
     noise = (errors[2:] - errors[:-2]) / (2.0 * dataset.period_s)
     wanted = np.sqrt(np.nanmean(np.square(noise)))
     assert np.sqrt(dataset.velocity_noise) == pytest.approx(wanted, rel=0.15)
     # A smooth way is no noise, nor is a jump now and then.
-    least = velocity_noise([without], dataset.segments, dataset.period_ns)
-    assert least < 0.05 * velocity_noise(
-        [noisy_drive(rate_hz, 0.1)], dataset.segments, dataset.period_ns
-    )
+    assert exact.velocity_noise < 0.05 * (0.1 / noise_m) ** 2 * dataset.velocity_noise
     jumped = recording.positions.positions.copy()
     jumped[:: len(jumped) // 10] += 3.0
     again = build_dataset([with_positions(recording, positions=jumped)], USUAL)
@@ -149,11 +143,8 @@ def stop_rounds(laps: int, stops: Callable[[int], int]) -> tuple[Recording, np.n
     lasting = np.ones(len(angle), dtype=np.int64)
     for lap in range(laps):
         lasting[lap * LAP_TICKS + 30] += stops(lap)
-    rest = np.zeros(lasting.sum(), dtype=np.bool_)
-    ends = np.cumsum(lasting)
-    for tick in np.flatnonzero(lasting > 1):
-        rest[ends[tick] - lasting[tick] + 1 : ends[tick]] = True
     angle = np.repeat(angle, lasting)
+    rest = np.diff(angle, prepend=-1.0) == 0.0
     samples = np.where(rest[:, None], 0.0, felt(angle))
     samples += np.where(rest, 1e-3, 0.2)[:, None] * rng.normal(size=samples.shape)
     # A tick is what was held since the sample before it, so the first sample ends none.

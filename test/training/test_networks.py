@@ -5,7 +5,9 @@
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
+from filter_runs import feed
 import numpy as np
 from other_recordings import with_positions, without_imu
 import pytest
@@ -61,6 +63,11 @@ def chosen(recordings: list[Recording]) -> tuple[NetworkPasses, Followed, str] |
     return choose_network(drives, lost, recordings, lambda: None)
 
 
+def shown(live: object, recording: Recording) -> list[Any]:
+    """Return the estimates of a filter along a recording."""
+    return [each for each, _ in estimates_along(live, recording, lambda *_: None)]
+
+
 @pytest.fixture(scope='module')
 def errands() -> tuple[Recording, np.ndarray]:
     made = travel(yard_network(), YARD.errands(10, 100), day=1, seed=50)
@@ -77,7 +84,7 @@ def test_errands_that_were_never_driven_as_a_whole_are_followed(yard_model, erra
     recording, truth = errands
     rows = [
         (each.stamp_ns, *each.positions[0], each.valid, each.off_route)
-        for each, _ in estimates_along(make_filter(yard_model), recording, lambda *_: None)
+        for each in shown(make_filter(yard_model), recording)
     ]
     stamps, x, y, valid, off = np.array(rows).T
     seconds = (stamps - recording.imu.first_stamp) * 1e-9
@@ -93,12 +100,11 @@ def test_errands_that_were_never_driven_as_a_whole_are_followed(yard_model, erra
 def test_a_filter_that_starts_on_the_way_is_off_the_network_until_it_is_reset(yard_model, errands):
     recording, _ = errands
     live = make_filter(yard_model)
-    later = [each for each, _ in estimates_along(live, recording.between(60.0, None), print)]
-    after = later[4 * yard_model.window :]
+    after = shown(live, recording.between(60.0, None))[4 * yard_model.window :]
     assert not any(each.valid for each in after)
     assert {each.cause for each in after} == {'off_network'}
     live.reset('back at the depot')
-    begun = [each for each, _ in estimates_along(live, recording.between(0.0, 60.0), print)]
+    begun = shown(live, recording.between(0.0, 60.0))
     assert all(each.valid for each in begun[2 * yard_model.window :])
 
 
@@ -106,16 +112,13 @@ def test_after_a_long_gap_it_is_off_the_network_even_where_it_stands(yard_model,
     recording, _ = errands
     live, imu = make_filter(yard_model), recording.imu
     far_ns = 10 * yard_model.window * yard_model.period_ns
-    causes = []
     for stamp, sample in zip(imu.stamps[: 50 * 40], imu.samples, strict=False):
         live.push(int(stamp), sample)
     assert live.latest.valid
     # As it stands at the depot.
-    for count in range(50 * 20):
-        shown = live.push(
-            int(imu.stamps[50 * 40]) + far_ns + count * 20_000_000, imu.samples[count % 50]
-        )
-        causes += [each.cause for each in shown]
+    later = int(imu.stamps[50 * 40]) + far_ns + 20_000_000 * np.arange(50 * 20)
+    seen = zip(later.tolist(), np.tile(imu.samples[:50], (20, 1)), strict=True)
+    causes = [each.cause for each in feed(live, seen)]
     assert causes[-1] == 'off_network'
     assert set(causes) <= {'filling', 'off_network'}
 
@@ -139,9 +142,7 @@ def test_a_filter_that_takes_over_on_the_way_does_not_begin_at_the_depot(
 
 def test_samples_one_by_one_give_what_ticks_of_a_recording_do(yard_model, errands):
     recording, _ = errands
-    live = [
-        each.positions[0] for each, _ in estimates_along(make_filter(yard_model), recording, print)
-    ]
+    live = [each.positions[0] for each in shown(make_filter(yard_model), recording)]
     channels, period_ns = yard_model.channels, yard_model.period_ns
     (segment, *_), _ = cut_segments(recording, period_ns, yard_model.max_gap_ns, spreads=True)
     shakes = shakes_of(segment.spreads[:, channels.live] / channels.scale[channels.live])
@@ -156,7 +157,7 @@ def test_samples_one_by_one_give_what_ticks_of_a_recording_do(yard_model, errand
 def test_aisles_that_come_in_another_order_are_no_route_driven_the_other_way_round(yard_model):
     made = travel(yard_network(), YARD.errands(14, 104), day=4, seed=4)
     drive = replace(made.recording, positions=None)
-    found = [each for each, _ in estimates_along(make_filter(yard_model), drive, print)]
+    found = shown(make_filter(yard_model), drive)
     assert 'wrong_way' not in {each.cause for each in found}
     assert np.mean([each.valid for each in found]) > 0.9
 
@@ -171,8 +172,7 @@ def test_a_vehicle_that_shakes_as_none_of_the_training_is_not_believed(yard_mode
     found = []
     for samples in (imu.samples, jolted, shaken):
         drive = replace(recording, imu=replace(imu, samples=samples))
-        live = make_filter(yard_model)
-        later = [each for each, _ in estimates_along(live, drive, print)][2 * yard_model.window :]
+        later = shown(make_filter(yard_model), drive)[2 * yard_model.window :]
         found.append(np.median([each.novelty for each in later]))
         novel = np.mean([each.cause == 'novelty' for each in later])
         assert novel == pytest.approx(float(samples is shaken), abs=0.01)

@@ -58,11 +58,6 @@ def gram(windows: np.ndarray, kernel: str, bandwidth: float) -> np.ndarray:
     return (vectors[:, chosen] / values[chosen]) @ vectors[:, chosen].T
 
 
-def root(matrix: np.ndarray) -> np.ndarray:
-    values, vectors = np.linalg.eigh(matrix)
-    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-
-
 def dense_tables(model: Model) -> tuple[np.ndarray, np.ndarray]:
     """Return Q and X by Algorithm 1 over n x n matrices."""
     rows = list(naive.training_rows([model.series.T], WIDTH))
@@ -82,7 +77,8 @@ def dense_tables(model: Model) -> tuple[np.ndarray, np.ndarray]:
     futures, shifted = every[:count, :count], every[1:, :count]
     left = np.linalg.svd(futures @ pasts)[0][:, :DIRECTIONS]
     states = np.sqrt(count) * shifted @ np.linalg.pinv(futures, 1e-9, hermitian=True) @ left
-    half = root(pasts)
+    values, vectors = np.linalg.eigh(pasts)
+    half = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
     weights = half @ np.linalg.pinv(left.T @ half / np.sqrt(count), 1e-12) / count
     return naive.with_constant(weights, states)
 

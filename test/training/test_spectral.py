@@ -4,7 +4,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-import re
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -16,12 +15,10 @@ from rounds import felt, on_circle
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import calibrate
 from two_manifold_ros.names import KERNELS
-from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.sliding import NoveltyAnchors
 from two_manifold_ros.ticks.windows import WindowSet
 from two_manifold_ros.training import spectral
-from two_manifold_ros.training.dataset import build_dataset
-from two_manifold_ros.training.held_out import hold_out, Run
+from two_manifold_ros.training.held_out import Run
 from two_manifold_ros.training.settings import SpectralSettings, TrainingSettings
 from two_manifold_ros.training.spectral import (
     chosen_of,
@@ -86,11 +83,6 @@ def test_too_few_training_ticks_are_refused():
         embed(segments((enough - 1,)), WINDOW, SETTINGS)
 
 
-QUICK = TrainingSettings(
-    window=20, horizons=(0, 5), method='spectral', states=20, neighbours=30, bandwidth_factor=1.4
-)
-
-
 def test_every_training_tick_gets_a_position():
     rng, observations, true, given = np.random.default_rng(0), [], [], []
     # Ticks of each lap of each segment.
@@ -109,40 +101,38 @@ def test_every_training_tick_gets_a_position():
     ticks = structure.training.ticks
     assert np.isnan(found[np.setdiff1d(np.flatnonzero(~known), ticks)]).all()
     errors = np.linalg.norm(found - np.concatenate(true), axis=1)[ticks]
-    assert np.sqrt(np.mean(errors**2)) < 0.2
-    estimated = np.count_nonzero(~known[ticks])
-    match = re.fullmatch(
-        rf'{estimated} of {len(ticks)} training ticks have no position; it was estimated with an '
-        r'error of about (.*) m',
-        note or '',
-    )
-    assert match is not None, note
-    assert 0.5 < float(match[1]) / np.sqrt(np.mean(errors**2)) < 2.0
-
-
-@pytest.fixture(scope='module')
-def rarely_seen(slot_car_laps: tuple[Recording, Recording]) -> Recording:
-    """Return half of the laps with a position every two seconds."""
-    recording = slot_car_laps[0].between(None, 70.0)
-    rare = np.arange(len(recording.positions.stamps)) % 20 == 0
-    return replace(recording, positions=recording.positions.select(rare))
+    rms_m = np.sqrt(np.mean(errors**2))
+    assert rms_m < 0.2
+    assert note.startswith(f'{np.count_nonzero(~known[ticks])} of {len(ticks)} training ticks ')
+    assert 0.5 < float(note.split()[-2]) / rms_m < 2.0
 
 
 @pytest.mark.parametrize('method', ['route', pytest.param('spectral', marks=pytest.mark.slow)])
-def test_a_training_estimates_positions_and_says_so(rarely_seen, method):
-    settings = QUICK.with_method(method, readout='mkdr')
-    model = train_model([rarely_seen.between(None, 40.0)], settings)
+def test_a_training_estimates_positions_where_few_are_known_and_says_so(slot_car_laps, method):
+    part = slot_car_laps[0].between(None, 40.0)
+    # One in two seconds.
+    rare = part.positions.select(np.arange(len(part.positions.stamps)) % 20 == 0)
+    rarely_seen = replace(part, positions=rare)
+    asked = TrainingSettings(method=method)
+    assert with_readout([rarely_seen], asked) == replace(asked, readout='mkdr')
+    assert with_readout([part], asked) == replace(asked, readout='sharpened')
+    given = replace(asked, readout='sharpened')
+    assert with_readout([rarely_seen], given) == given
+    quick = TrainingSettings(
+        method='spectral', window=20, horizons=(0, 5), states=20, neighbours=30,
+        bandwidth_factor=1.4,
+    )  # fmt: skip
+    model = train_model([rarely_seen], quick.with_method(method, readout='mkdr'))
     assert any('it was estimated' in note for note in model.summary['notes'])
     assert np.isfinite(model.track).all(axis=1).mean() > 0.9
 
 
-@pytest.mark.parametrize('method', ['route', 'spectral'])
-def test_positions_are_estimated_where_few_are_known(rarely_seen, slot_car_laps, method):
-    asked = TrainingSettings(method=method)
-    assert with_readout([rarely_seen], asked) == replace(asked, readout='mkdr')
-    assert with_readout([slot_car_laps[0]], asked) == replace(asked, readout='sharpened')
-    given = replace(asked, readout='sharpened')
-    assert with_readout([rarely_seen], given) == given
+def test_scores_are_errors_on_blocks_that_the_fit_did_not_see(spectral_model):
+    """Cut where the vehicle is plainly lost."""
+    found = spectral_model.summary['validation']
+    lost = 0.25 * float(np.sqrt(np.nanvar(spectral_model.track, axis=0).sum()))
+    scores = [row['score_m'] for row in found['compared'] if row['score_m'] is not None]
+    assert 0.0 < min(scores) <= max(scores) < 0.5 * lost
 
 
 WIDTH = 5
@@ -153,26 +143,17 @@ def window_set(series: np.ndarray, width: int = WIDTH) -> WindowSet:
     return WindowSet(np.ascontiguousarray(series), starts, width)
 
 
-def naive_anchors(series: np.ndarray) -> NoveltyAnchors:
-    nearest, own, other = [], [], []
-    for start in range(series.shape[1] - WIDTH + 1):
+def test_against_windows_compared_one_by_one():
+    series, rows = np.random.default_rng(0).normal(size=(3, 90)).cumsum(axis=1), []
+    for start in range(91 - WIDTH):
         window = series[:, start : start + WIDTH]
         swapped = np.concatenate([window[:, WIDTH // 2 :], window[:, : WIDTH // 2]], axis=1)
-        away = abs(np.arange(series.shape[1] - WIDTH + 1) - start) >= 2 * WIDTH
-        usual = naive.window_distances(series, window)[away]
-        mixed = naive.window_distances(series, swapped)[away]
-        nearest.append(usual.min())
-        own.append(np.log(usual.min() / usual.mean()))
-        other.append(np.log(mixed.min() / mixed.mean()))
-    return NoveltyAnchors(
-        float(np.median(nearest)), float(np.median(own)), float(np.median(other)), 0
-    )
-
-
-def test_against_windows_compared_one_by_one():
-    series = np.random.default_rng(0).normal(size=(3, 90)).cumsum(axis=1)
-    found, wanted = novelty_anchors(window_set(series)), naive_anchors(series)
-    assert vars(found) == pytest.approx(vars(wanted), rel=1e-9)
+        away = abs(np.arange(91 - WIDTH) - start) >= 2 * WIDTH
+        usual, mixed = (naive.window_distances(series, each)[away] for each in (window, swapped))
+        own, other = (np.log(each.min() / each.mean()) for each in (usual, mixed))
+        rows.append((usual.min(), own, other))
+    wanted = NoveltyAnchors(*np.median(rows, axis=0), 0)
+    assert vars(novelty_anchors(window_set(series))) == pytest.approx(vars(wanted), rel=1e-9)
 
 
 def test_where_a_window_is_a_lap_another_route_is_spliced():
@@ -211,8 +192,6 @@ class Chosen(NamedTuple):
     neighbours: int = 30
 
 
-Choose = Callable[..., tuple[Chosen, list[Any]]]
-
 USUAL = SpectralSettings(window=20, horizons=(0, 5))
 DATASET = SimpleNamespace(window=1, tracks=[np.zeros((1, 2))])
 
@@ -231,7 +210,7 @@ def bench_of(
 
 
 @pytest.fixture
-def choose(monkeypatch: pytest.MonkeyPatch) -> Choose:
+def choose(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Chosen, list[Any]]]:
     def chosen(
         score: Callable[[Any], float], settings: TrainingSettings = USUAL, windows: int = 0
     ) -> tuple[Chosen, list[Any]]:
@@ -282,13 +261,11 @@ def test_only_what_is_not_given_is_chosen_and_more_neighbours_where_windows_are_
 def test_all_that_was_held_out_in_turn_counts_alike(turns, monkeypatch):
     rng = np.random.default_rng(turns)
     errors = rng.normal(size=(turns, 40, 2, 2))
-    made = iter(
-        [
-            bench_of(lambda _, turn=turn: 1.0 + turn, errors[turn], lost_m=float(turn))
-            for turn in range(turns)
-        ]
-    )
-    monkeypatch.setattr(spectral, 'Fold', lambda *_: next(made))
+    made = [
+        bench_of(lambda _, turn=turn: 1.0 + turn, errors[turn], lost_m=float(turn))
+        for turn in range(turns)
+    ]
+    monkeypatch.setattr(spectral, 'Fold', lambda *_: made.pop(0))
     settings = replace(USUAL, states=9, neighbours=9, bandwidth_factor=1.0)
     _, found = validate([([], [])] * turns, DATASET, settings, silent)
     mean = float(np.mean(range(turns)))
@@ -299,17 +276,3 @@ def test_all_that_was_held_out_in_turn_counts_alike(turns, monkeypatch):
     wanted = calibrate(whole, np.tile(np.eye(2), (len(whole), 2, 1, 1)), len(whole))
     np.testing.assert_allclose(found.calibration.added, wanted.added)
     np.testing.assert_allclose(found.calibration.factors, wanted.factors)
-
-
-@pytest.mark.slow
-def test_over_the_slot_car(slot_car_laps):
-    """Scores are errors on blocks the fit did not see, cut where the vehicle is plainly lost."""
-    settings = replace(USUAL, states=40)
-    dataset = build_dataset([slot_car_laps[0]], settings)
-    fit, held = hold_out(dataset.segments, dataset.window)
-    _, found = validate([(fit, held)], dataset, settings, silent)
-    scores = [row['score_m'] for row in found.table]
-    positions = np.concatenate([segment.positions for segment in fit])
-    lost = 0.25 * float(np.sqrt(np.nanvar(positions, axis=0).sum()))
-    assert all(0.0 < score < 0.5 * lost for score in scores if score is not None)
-    assert found.ticks == sum(len(block) - dataset.window for block in held)

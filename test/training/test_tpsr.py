@@ -7,6 +7,7 @@ import pickle
 
 from filter_runs import feed
 import numpy as np
+from other_recordings import with_imu
 import pytest
 
 from two_manifold_ros.errors import InputError
@@ -47,25 +48,18 @@ def test_what_goes_on_learning_errs_less_and_ends_where_the_drive_does(laps):
     assert errors_m(learned.model, rest) < 0.8 * errors_m(first, rest)
 
 
-def with_columns(recording, change):
-    """Return a recording with changed samples, whose channels beyond those of an IMU are named."""
-    samples = change(recording.imu.samples.copy())
-    names = (*recording.imu.names, 'command.data')[: samples.shape[1]]
-    return replace(recording, imu=replace(recording.imu, samples=samples, names=names))
-
-
 @pytest.mark.parametrize('commands', [False, True])
 @pytest.mark.parametrize('until', [0, 300, None])
 def test_it_goes_on_learning_whatever_a_channel_that_is_left_out_holds(laps, commands, until):
     """An axis of NaN, for all of the drive, or until it is measured, or from then on."""
-
-    def change(samples: np.ndarray) -> np.ndarray:
-        samples[:, 3] = 5.0
-        samples[:until, 3] = np.nan
-        own = np.sin(0.3 * np.arange(len(samples)))[:, None]
-        return np.hstack([samples, own]) if commands else samples
-
-    drive = with_columns(laps.between(None, 60.0), change)
+    whole = laps.between(None, 60.0)
+    samples, names = whole.imu.samples.copy(), whole.imu.names
+    samples[:, 3] = 5.0
+    samples[:until, 3] = np.nan
+    if commands:
+        samples = np.column_stack([samples, np.sin(0.3 * np.arange(len(samples)))])
+        names = (*names, 'command.data')
+    drive = with_imu(whole, samples=samples, names=names)
     first = drive.between(None, 25.0)
     first.imu.samples[:, 3] = np.nan
     _, learned = learn_model([first], SETTINGS)
@@ -88,23 +82,23 @@ def test_stretches_too_short_to_be_remembered_take_no_memory(laps):
     route = learned.route
     before = route.readout()
     drawn = np.random.default_rng(0)
+
+    def learn(*parts: np.ndarray) -> None:
+        route.learner.end_stretch()
+        for part in parts:
+            route.learn(drawn.standard_normal((len(part), learned.model.live)), part)
+
     sizes = []
     for _ in range(200):
-        route.learner.end_stretch()
         # Just short of two windows, in parts.
-        for count in (SETTINGS.window, SETTINGS.window - 1):
-            places = drawn.standard_normal((count, 2))
-            route.learn(drawn.standard_normal((count, learned.model.live)), places)
+        learn(*np.split(drawn.standard_normal((2 * SETTINGS.window - 1, 2)), [SETTINGS.window]))
         sizes.append(len(pickle.dumps(route)))
     # As many as are followed for calibration are kept, and no more.
     assert sizes[-1] == pytest.approx(sizes[50], rel=1e-3)
-    # What is remembered is where it was, ...
+    # What is remembered is where it was, and what comes after it is remembered as well.
     np.testing.assert_array_equal(route.readout().targets, before.targets)
-    # ... and what comes after it is remembered as well.
-    route.learner.end_stretch()
     places = np.tile(np.arange(100.0)[:, None], 2)
-    for part in np.split(places, 10):
-        route.learn(drawn.standard_normal((10, learned.model.live)), part)
+    learn(*np.split(places, 10))
     found = route.readout().targets[len(before.targets) :, 0]
     np.testing.assert_array_equal(found, places[SETTINGS.window : -SETTINGS.window])
 

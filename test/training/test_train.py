@@ -3,7 +3,6 @@
 """Training: what it refuses, what it reports, what is of no use, and that all on offer learns."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from drives_of_no_use import circle, drive, eight, track, weaving, with_noise_alone, with_stops
 import ellipse
@@ -12,7 +11,7 @@ from other_recordings import with_imu, with_positions, without_positions
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import evaluate, Evaluation
+from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.hse_hmm.readout import Calibration
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
@@ -35,16 +34,6 @@ def laps(slot_car_laps: tuple[Recording, Recording]) -> Recording:
     return slot_car_laps[0]
 
 
-@pytest.fixture(scope='module')
-def half(laps: Recording) -> Recording:
-    """Return eight of the laps, which take half as long to learn."""
-    return laps.between(None, 75.0)
-
-
-def seconds(recording: Recording) -> float:
-    return float(np.ptp(recording.imu.stamps)) / 1e9
-
-
 def test_two_trainings_give_the_same_file_and_progress_goes_from_0_to_1(
     laps, slot_car_model, tmp_path
 ):
@@ -60,41 +49,16 @@ def test_two_trainings_give_the_same_file_and_progress_goes_from_0_to_1(
     assert all(stage for stage, _ in reported)
 
 
-def test_what_the_model_says_of_its_training(slot_car_model, laps):
-    model, summary = slot_car_model, slot_car_model.summary
-    assert (model.rate_hz, model.window, model.horizons) == (10.0, 20, (0, 5, 20))
-    assert model.states == summary['states'] == summary['chosen']['states']
-    assert (model.imu_topic, model.position_topic) == ('/imu', '/reference')
-    assert model.frame_id == 'map'
-    assert summary['recordings'] == [laps.name]
-    assert summary['samples']['received'] == len(laps.imu.stamps)
-    assert summary['seconds'] == pytest.approx(seconds(laps), abs=0.11)
-    assert summary['training_ticks'] == len(model.track) - 2 * model.window
-    np.testing.assert_allclose(model.mean_position, np.nanmean(model.track, axis=0))
-
-
-@pytest.fixture(scope='module')
-def unchanged(half: Recording, slot_car_laps: tuple[Recording, Recording]) -> Evaluation:
-    """Return an evaluation of the spectral filter with nothing else asked for."""
-    return evaluate(train_model([half], QUICK.with_method('spectral')), [slot_car_laps[1]])
-
-
-@pytest.mark.parametrize(
-    'change',
-    [
-        {'readout': 'ridge'},
-        pytest.param({'observation': 'ridge'}, marks=pytest.mark.slow),
-        pytest.param({'coupling': 'gram-product'}, marks=pytest.mark.slow),
-        pytest.param({'kernel': 'gaussian'}, marks=pytest.mark.slow),
-    ],
-    ids=str,
-)
-def test_every_spectral_filter_is_far_ahead_of_the_mean(change, half, slot_car_laps, unchanged):
-    model = train_model([half], QUICK.with_method('spectral', **change))
-    own = evaluate(model, [slot_car_laps[1]])
-    assert not np.allclose(own.runs[0].positions, unchanged.runs[0].positions, atol=1e-6)
-    for each in own.scores:
-        assert each.model.rmse_m < 0.3 * each.mean.rmse_m
+def test_spectral_filters_are_far_ahead_of_the_mean(laps, slot_car_laps):
+    found = []
+    forms = {'coupling': 'gram-product', 'kernel': 'gaussian'}, {'observation': 'ridge'}
+    for form in ({'readout': 'ridge'}, *forms):
+        model = train_model([laps.between(None, 75.0)], QUICK.with_method('spectral', **form))
+        own = evaluate(model, [slot_car_laps[1]])
+        found.append(own.runs[0].positions)
+        for each in own.scores:
+            assert each.model.rmse_m < 0.3 * each.mean.rmse_m
+    assert not any(np.allclose(found[0], each, atol=1e-6) for each in found[1:])
 
 
 def test_recordings_that_cannot_be_trained_on_are_refused(laps):
@@ -143,11 +107,9 @@ def test_what_lessens_a_model_is_in_its_notes(laps):
     ('seconds', 'held_s', 'words'),
     [
         (48.0, 8.5, None),
-        (48.0, 0.0, None),
         (48.0, 4.0, 'there are 6.0 laps, and 0.5 of one in the held-out blocks: the data are '),
         (16.0, 9.0, 'there are 2.0 laps, and 1.1 of one in the held-out blocks: the data are '),
         (16.0, 0.0, 'there are 2.0 laps: record at least five laps'),
-        (6.0, 0.0, 'the positions never close a lap: record'),
         (6.0, 1.5, 'the positions never close a lap: the data are too few'),
     ],
 )
@@ -174,10 +136,7 @@ def test_the_lag_is_that_of_the_bag_whatever_was_undone(drive):
     undone = drive(seconds=20.0, late_s=0.2).with_positions_earlier(0.2)
     summary = train_model([undone], settings).summary
     assert summary['laps'] == pytest.approx(2.5, abs=0.1)
-    (row,) = summary['position_lag']
-    assert row['recording'] == 'ellipse'
-    assert row['found_s'] == pytest.approx(0.2, abs=0.003)
-    assert row['corrected_s'] == 0.2
+    assert summary['position_lag'][0]['corrected_s'] == 0.2
     assert [note for note in summary['notes'] if note.startswith('there are 2.5 laps')]
 
 
@@ -237,8 +196,6 @@ def test_what_cannot_work_is_named_with_the_likely_reason(name, reason, words):
     found = refusal(DRIVES[name]())
     assert found is not None
     assert found['reason'] == reason
-    page = (Path(__file__).resolve().parents[2] / 'docs' / 'usage.md').read_text()
-    assert f'| `{reason}` | ' in page
     sentence = found['sentence']
     assert sentence.startswith('the model is of no use: ')
     assert words in sentence
@@ -267,7 +224,6 @@ def test_a_training_says_so_if_it_has_not_worked_by_any_method(name, method, rea
 @pytest.mark.parametrize(
     ('off_m', 'often', 'rests', 'of_use'),
     [
-        (0.1, 0.7, 0.0, True),
         (0.1, 0.7, 0.5, True),
         (0.1, 0.3, 0.0, False),
         (0.1, 0.05, 0.9, False),
