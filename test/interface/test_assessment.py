@@ -175,7 +175,7 @@ def complained(frame: str, covariance: float, published: str = '', trained: str 
     """Return complaints about a message on /car1/imu/data while another topic is published."""
     covariances = 'linear_acceleration_covariance', 'angular_velocity_covariance'
     message = SimpleNamespace(
-        header=SimpleNamespace(frame_id=frame), **dict.fromkeys(covariances, [covariance])
+        header=SimpleNamespace(frame_id=frame), **{key: [covariance] for key in covariances}
     )
     model: Any = SimpleNamespace(imu_frame_id='imu_link', live_channels=('linear_acceleration.x',))
     return imu_complaints(message, model, trained, '/car1/imu/data', published.__eq__)
