@@ -137,14 +137,11 @@ GARBAGE = b'\x00\x01\x00\x00' + b'\xff' * 60
 AGAIN = 40
 """Ticks: the window, and as long again until a better status is believed."""
 
-WITHIN_S = 10.0
-"""Of driving, until wrong units, axes or signs are named."""
-
 AFTER, AFTER_LOOKS = 50, 60
 """Ticks until an input that is right again is believed: two windows, or two more looks at it."""
 
 STEPPED: dict[str, Any] = {'within_s': 0.5, 'recovers': AGAIN, 'then': True}
-NAMED: dict[str, Any] = {'within_s': WITHIN_S, 'recovers': AFTER_LOOKS, 'seconds': WITHIN_S}
+NAMED: dict[str, Any] = {'within_s': 10.0, 'recovers': AFTER_LOOKS, 'seconds': 10.0}
 
 
 @fault(
@@ -270,13 +267,7 @@ def from_two(stretch: Stretch, _: HealthyDrive) -> Stretch:
     'acceleration in g', [1.0 / GRAVITY] * 3 + [1.0] * 3,
     says=(REFUSED, 'accelerations_in_g'), words='g, not m/s^2', **NAMED,
 )  # fmt: skip
-# For half a second it may be another place of the route.
-@fault(
-    'IMU turned half round', [-1.0, -1.0, 1.0] * 2,
-    says=(REFUSED, 'turned_about_z'), **NAMED, blind=6,
-)  # fmt: skip
 def scaled(stretch: Stretch, _: HealthyDrive, factors: list[float]) -> Stretch:
-    """Give wrong units, signs or axes."""
     return [each._replace(values=each.values * factors) for each in stretch]
 
 
@@ -285,12 +276,6 @@ def scaled(stretch: Stretch, _: HealthyDrive, factors: list[float]) -> Stretch:
 )  # fmt: skip
 def garbled(stretch: Stretch, _: HealthyDrive) -> Stretch:
     return [each._replace(raw=GARBAGE, refused='malformed') for each in stretch]
-
-
-@fault('stuck: the same values', says=(REFUSED, 'stuck'), **NAMED | {'recovers': AFTER})
-def frozen(stretch: Stretch, _: HealthyDrive) -> Stretch:
-    """Repeat the first values, with stamps that go on."""
-    return [each._replace(values=stretch[0].values) for each in stretch]
 
 
 @fault(

@@ -142,7 +142,6 @@ def fed() -> Arrivals:
         (30.0, 0.02, 'stepped_ahead', 29.98),
         (31.0, 1.0, 'stepped_ahead', 30.0),
         (-30.0, 5.0, 'stepped_back', 35.0),
-        (0.02, 0.32, 'stepped_back', 0.3),
     ],
 )
 def test_a_clock_that_was_set_is_reported_from_a_driver_that_was_silent(

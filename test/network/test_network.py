@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -170,18 +171,17 @@ def learned() -> tuple[Network, NetworkPasses, list[np.ndarray]]:
     """Learn a network of drives at three speeds, which begin at rest, and return their speeds."""
     rng = np.random.default_rng(3)
     line = line_of([(0, 0), (1, 0), (1, 1), (2, 1), (2, 0), (1, 0), (0, 0)])
-    tracks, seen, shakes, speeds = [], [], [], []
+    drives, shakes, speeds = [], [], []
     for number, stride in enumerate((0.32, 0.55, 1.0)):
         strides = np.full(1000, stride)
         strides[: round(10.0 / PERIOD_S)] = 0.0
         drive = driven(line, strides, seed=number)
         speed = strides[: len(drive.track)] / PERIOD_S
         spreads = (0.01 + 0.05 * speed)[:, None] * [1.0, 3.0, 0.5]
-        tracks.append(drive.track)
-        seen.append(drive.seen)
+        drives.append(drive)
         shakes.append(shakes_of(spreads * np.exp(0.2 * rng.normal(size=spreads.shape))))
         speeds.append(speed)
-    passes = lay_out_network(passes_of, seen, tracks, shakes, [True] * len(seen))
+    passes = lay_out_network(passes_of, *parts_of(drives), shakes, [True] * len(drives))
     assert passes is not None
     return learn_network(passes, WINDOW), passes, speeds
 
@@ -355,22 +355,21 @@ BANNED: Way = ((0, 1), (1, 1), (1, 2))
 
 
 def beside(node: Node) -> list[Node]:
-    around = [(node[0] + x, node[1] + y) for x, y in ((1, 0), (0, 1), (-1, 0), (0, -1))]
-    return [each for each in around if min(each) >= 0 and max(each) < SIZE]
+    return [
+        each for each in itertools.product(range(SIZE), repeat=2) if math.dist(each, node) == 1
+    ]
 
 
 def walk(banned: Way | None, seed: int = 0) -> list[Node]:
     """Return a way over all crossings, which takes each turn there at least once."""
     rng = np.random.default_rng(seed)
-    nodes = list(itertools.product(range(SIZE), repeat=2))
-    left = {
-        (a, b, c) for b in nodes for a in beside(b) for c in beside(b) if a != c
-    } - {banned}  # fmt: skip
+    nodes = itertools.product(range(SIZE), repeat=2)
+    left = {(a, b, c) for b in nodes for a, c in itertools.permutations(beside(b), 2)} - {banned}
     path: list[Node] = [(0, 0), (0, 1)]
     while left:
         before, here = path[-2:]
-        options = [each for each in beside(here) if each != before]
-        options = [each for each in options if (before, here, each) != banned]
+        options = [each for each in beside(here) if (before, here, each) != banned]
+        options = [each for each in options if each != before]
         new = [each for each in options if (before, here, each) in left] or options
         path.append(new[rng.integers(len(new))])
         left.discard((before, here, path[-1]))
