@@ -33,7 +33,6 @@ class Sample(NamedTuple):
     values: np.ndarray  # (6,), specific force in m/s^2, angular rate in rad/s
     frame: str = FRAME
     refused: str = ''  # cause under which the node has to count it; empty if it has to use it
-    raw: bytes = b''  # bytes that are sent in its place
     clock_ns: int | None = 0  # what `/clock` is ahead of its stamp; None if it stops
     source: int = 0  # which of two publishers sends it
 
@@ -132,13 +131,12 @@ def fault(name: str, *options: Any, then: bool = False, **facts: Any) -> Callabl
 
 SECOND_NS = 1_000_000_000
 GRAVITY = 9.80665
-GARBAGE = b'\x00\x01\x00\x00' + b'\xff' * 60
 
 AGAIN = 40
 """Ticks: the window, and as long again until a better status is believed."""
 
-AFTER, AFTER_LOOKS = 50, 60
-"""Ticks until an input that is right again is believed: two windows, or two more looks at it."""
+AFTER_LOOKS = 60
+"""Ticks until an input that is right again is believed: two windows, and two more looks at it."""
 
 STEPPED: dict[str, Any] = {'within_s': 0.5, 'recovers': AGAIN, 'then': True}
 NAMED: dict[str, Any] = {'within_s': 10.0, 'recovers': AFTER_LOOKS, 'seconds': 10.0}
@@ -208,20 +206,6 @@ def disordered(stretch: Stretch, _: HealthyDrive, within_s: float, refused: str 
     return sent
 
 
-@fault(
-    'IMU at half the rate of the ticks', 5.0, says=(UNSURE, 'too_slow'),
-    words='but the model needs 10 Hz', within_s=10.0, seconds=6.0, recovers=AGAIN, blind=2,
-)  # fmt: skip
-def at_rate(stretch: Stretch, _: HealthyDrive, rate_hz: float) -> Stretch:
-    """Let the IMU send at another rate."""
-    begin, end = stretch[0].stamp_ns, stretch[-1].stamp_ns
-    stamps = range(begin, end, round(SECOND_NS / rate_hz))
-    known = [each.stamp_ns for each in stretch]
-    rows = np.searchsorted(known, stamps, side='right') - 1
-    pairs = zip(rows.tolist(), stamps, strict=True)
-    return [stretch[row]._replace(stamp_ns=stamp) for row, stamp in pairs]
-
-
 DEAD: dict[str, Any] = {
     'timeout_s': 1.0, 'says': (NO_DATA, 'silent'), 'within_s': 2.0, 'silent_s': 5.0,
     'seconds': 1.0, 'recovers': AGAIN,
@@ -269,13 +253,6 @@ def from_two(stretch: Stretch, _: HealthyDrive) -> Stretch:
 )  # fmt: skip
 def scaled(stretch: Stretch, _: HealthyDrive, factors: list[float]) -> Stretch:
     return [each._replace(values=each.values * factors) for each in stretch]
-
-
-@fault(
-    'nothing but malformed bytes', says=(REFUSED, 'malformed'), within_s=1.0, recovers=AFTER,
-)  # fmt: skip
-def garbled(stretch: Stretch, _: HealthyDrive) -> Stretch:
-    return [each._replace(raw=GARBAGE, refused='malformed') for each in stretch]
 
 
 @fault(

@@ -106,7 +106,7 @@ class DrivenNode(FilterNode):
                 self._ros_ns = sample.at_ns + LATE_NS
             elif sample.clock_ns is not None:
                 self._ros_ns = max(sample.stamp_ns + sample.clock_ns, 1)
-            self._take(sample.raw or raw_imu(sample.stamp_ns, sample.values, sample.frame))
+            self._take(raw_imu(sample.stamp_ns, sample.values, sample.frame))
             self._on_status()
 
     def listen_for(self, status: str, seconds: float) -> None:
