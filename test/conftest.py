@@ -174,13 +174,12 @@ def sensed_model(sensed_laps: tuple[Recording, Recording]) -> SensedRouteModel:
 @pytest.fixture(scope='session')
 def kart_drives() -> dict[str, tuple[Recording, Recording]]:
     """Return drives of one kart on three tracks, each in a frame of its own: two days of each."""
-    worlds = {'hall': 2, 'paddock': 4, 'ring': 8}
     drives = {}
-    for name, number in worlds.items():
+    for name, number in (('hall', 2), ('paddock', 4), ('ring', 8)):
         both = []
         for day, laps in ((0, 6), (1, 2)):
-            made = drive_world(tracks()[number], day=day, laps=laps, seed=number + 50 * day)
-            recording = made.recording
+            seed = number + 50 * day
+            recording = drive_world(tracks()[number], day=day, laps=laps, seed=seed).recording
             assert recording.positions is not None
             positions = replace(recording.positions, frame_id=name)
             both.append(replace(recording, name=f'{name}_{day}', positions=positions))
@@ -218,11 +217,11 @@ def forked_drives() -> dict[str, Recording]:
     }  # fmt: skip
     world = replace(world_named('kart'), name='fork', corners=(), stations=())
     network = Network(world, lines, (), 420.0)
-    turns = {'left': ['left'] * 4, 'right': ['right'] * 4, 'both': ['left', 'right', 'right']}
+    mixed = ['left', 'right', 'right', 'left']
+    turns = {'left': ['left'] * 4, 'right': ['right'] * 4, 'both': mixed}
     drives = {}
     for seed, (name, names) in enumerate(turns.items()):
-        corners = rounds(network, [*names, *(['left'] if name == 'both' else [])])
-        made = travel(network, corners, day=int(name == 'both'), seed=seed)
+        made = travel(network, rounds(network, names), day=int(name == 'both'), seed=seed)
         drives[name] = replace(made.recording, name=name)
     return drives
 

@@ -28,24 +28,16 @@ def drive(seconds: float = 48.0, lap_s: float = 8.0, late_s: float = 0.0) -> Rec
     forward = velocity / speed[:, None]
     left = np.stack([-forward[:, 1], forward[:, 0]], axis=1)
     noise = np.random.default_rng(0).normal(scale=0.02, size=(len(angle), 6))
-    samples = noise + np.stack(
-        [
-            (acceleration * forward).sum(axis=1),
-            (acceleration * left).sum(axis=1),
-            np.full(len(angle), 9.81),
-            np.zeros(len(angle)),
-            np.zeros(len(angle)),
-            (acceleration * left).sum(axis=1) / speed,
-        ],
-        axis=1,
-    )
+    along, across = (acceleration * forward).sum(axis=1), (acceleration * left).sum(axis=1)
+    still = np.zeros(len(angle))
+    seen = along, across, np.full(len(angle), 9.81), still, still, across / speed
+    samples = noise + np.stack(seen, axis=1)
     stamps = START_NS + elapsed_ns
+    late = stamps[::4] + round(late_s * 1e9)
     return Recording(
         name='ellipse',
         imu=ImuStream('/imu', 'imu_link', stamps, samples, stamps),
-        positions=PositionStream(
-            '/pose', 'map', POSE, stamps[::4] + round(late_s * 1e9), position[::4]
-        ),
+        positions=PositionStream('/pose', 'map', POSE, late, position[::4]),
     )
 
 

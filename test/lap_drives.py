@@ -15,9 +15,8 @@ def signal(phases: Floats, seed: int) -> Floats:
     random = np.random.default_rng(seed)
     waves = np.arange(1, 8)
     turns = 2.0 * np.pi * phases[:, None] * waves
-    seen: Floats = np.sin(turns) @ random.normal(size=(7, 6)) + np.cos(turns) @ random.normal(
-        size=(7, 6)
-    )
+    along, aside = random.normal(size=(2, 7, 6))
+    seen: Floats = np.sin(turns) @ along + np.cos(turns) @ aside
     return seen
 
 

@@ -34,14 +34,9 @@ def small_tpsr(
 ) -> TpsrModel:
     """Return a TPSR that is trained in a second."""
     settings = TrainingSettings(
-        method='tpsr',
-        features=400,
-        rate_hz=rate_hz,
-        window=window,
-        horizons=horizons,
-        states=30,
-        bandwidth_factor=1.4,
-    )
+        method='tpsr', features=400, rate_hz=rate_hz, window=window, horizons=horizons,
+        states=30, bandwidth_factor=1.4,
+    )  # fmt: skip
     model = train_model([recording], settings)
     assert isinstance(model, TpsrModel)
     return model

@@ -46,16 +46,12 @@ def ring(
         targets.append(spots[there])
     geometry = SimpleNamespace(
         begins=np.cumsum([0, *(len(ends[each]) for each in range(count))]),
-        targets_of=targets_of,
-        steps_of=steps_of,
-        shares_of=shares_of,
+        targets_of=targets_of, steps_of=steps_of, shares_of=shares_of,
+    )  # fmt: skip
+    readout = SimpleNamespace(
+        targets=np.stack(targets, axis=1),
+        covariances=np.tile(noise**2 * np.eye(2), (count, len(targets), 1, 1)),
     )
-    route = SimpleNamespace(
-        geometry=geometry,
-        motion=SimpleNamespace(rates=np.full(count, per_tick)),
-        readout=SimpleNamespace(
-            targets=np.stack(targets, axis=1),
-            covariances=np.tile(noise**2 * np.eye(2), (count, len(targets), 1, 1)),
-        ),
-    )
+    motion = SimpleNamespace(rates=np.full(count, per_tick))
+    route = SimpleNamespace(geometry=geometry, motion=motion, readout=readout)
     return SimpleNamespace(route=route, horizons=horizons, period_ns=period_ns, lines=lines)

@@ -33,17 +33,12 @@ class Sample(NamedTuple):
     values: np.ndarray  # (6,), specific force in m/s^2, angular rate in rad/s
     frame: str = FRAME
     refused: str = ''  # cause under which the node has to count it; empty if it has to use it
-    raw: bytes = b''  # bytes that are sent in its place
     clock_ns: int | None = 0  # what `/clock` is ahead of its stamp; None if it stops
     source: int = 0  # which of two publishers sends it
 
 
 class HealthyDrive:
-    """
-    The samples of a run, where the car was, and what the filter makes of them undisturbed.
-
-    The run is on the track of the model and not in its training.
-    """
+    """Samples that are in no training, where the car was, and what an undisturbed filter says."""
 
     def __init__(self, run: SlotCarRun, estimates: list[Estimate]) -> None:
         self.run = run
@@ -52,11 +47,11 @@ class HealthyDrive:
         means = np.array([each.positions[0] for each in estimates])
         self._errors = np.linalg.norm(means - self.places(self._tick_ends), axis=1)
         self._errors[[not each.valid for each in estimates]] = np.nan
+        self.usual_error = float(np.sqrt(np.nanmean(np.square(self._errors))))
 
     def between(self, begin_s: float, end_s: float) -> list[Sample]:
         """Return the samples of a part of the drive, both ends in seconds from its start."""
         begin, end = (round(each * RATE_HZ) for each in (begin_s, end_s))
-        assert 0 <= begin <= end <= len(self.run.stamps_ns)
         stamps = self.run.stamps_ns[begin:end].tolist()
         rows = zip(stamps, self.run.imu[begin:end], strict=True)
         return [Sample(stamp, stamp, stamp, values) for stamp, values in rows]
@@ -67,11 +62,6 @@ class HealthyDrive:
         known = self.run.stamps_ns - self.begin_ns
         xy = [np.interp(elapsed, known, self.run.positions[:, axis]) for axis in (0, 1)]
         return np.stack(xy, axis=1)
-
-    @property
-    def usual_error(self) -> float:
-        """The undisturbed filter's root mean square error, metres."""
-        return float(np.sqrt(np.nanmean(np.square(self._errors))))
 
     def error(self, taken_ns: np.ndarray) -> float:
         """Return the undisturbed filter's root mean square error at some times, metres."""
@@ -91,24 +81,7 @@ class Word(NamedTuple):
     heard_s: float
 
 
-class Look(NamedTuple):
-    """Numbers of the node on `status`, after how many messages."""
-
-    received: int
-    numbers: dict[str, float]
-
-
-class Published(NamedTuple):
-    """A published position."""
-
-    after: int
-    stamp_ns: int
-    place: np.ndarray
-    covariance: np.ndarray
-
-
 def unchanged(stretch: Stretch, _: HealthyDrive) -> Stretch:
-    """Be the `Change` of a stretch that is as it should be."""
     return stretch
 
 
@@ -130,7 +103,6 @@ class StreamFault:
     after: Change = unchanged  # changes what follows, where that is not as usual
     # How often something has to be counted, by counter; rejected messages go without saying.
     counts: Mapping[str, int] = field(default_factory=dict)
-    may_count: tuple[str, ...] = ()  # counters of which it does not matter
     words: str = ''  # part of the sentence that has to be reported
     # Parameters of the node.
     timeout_s: float = 60.0
@@ -138,11 +110,6 @@ class StreamFault:
     simulated: bool = False
     batch: int = 1  # messages that are sent at once during the fault
     silent_s: float = 0.0  # time after it in which nothing is sent, unless it is reported sooner
-
-    @property
-    def harmless(self) -> bool:
-        """True if the node has to track as without the fault."""
-        return self.says[0] == TRACKING
 
 
 FAULTS: list[StreamFault] = []
@@ -164,25 +131,15 @@ def fault(name: str, *options: Any, then: bool = False, **facts: Any) -> Callabl
 
 SECOND_NS = 1_000_000_000
 GRAVITY = 9.80665
-GARBAGE = b'\x00\x01\x00\x00' + b'\xff' * 60
 
 AGAIN = 40
 """Ticks: the window, and as long again until a better status is believed."""
 
-WITHIN_S = 10.0
-"""Of driving, until wrong units, axes or signs are named."""
-
-AFTER = 50
-"""Ticks until an input that has become right again is believed: two windows."""
-
 AFTER_LOOKS = 60
-"""The same where it was named what was wrong: the window leaves it behind (20), four looks at it
-agree that it is good (20), the better status is believed (10), and two looks may be in vain."""
+"""Ticks until an input that is right again is believed: two windows, and two more looks at it."""
 
 STEPPED: dict[str, Any] = {'within_s': 0.5, 'recovers': AGAIN, 'then': True}
-NAMED: dict[str, Any] = {'within_s': WITHIN_S, 'recovers': AFTER_LOOKS, 'seconds': WITHIN_S}
-SENSED: dict[str, Any] = {**NAMED, 'recovers': AFTER}
-ALL: dict[str, Any] = {'within_s': 1.0, 'recovers': AFTER}
+NAMED: dict[str, Any] = {'within_s': 10.0, 'recovers': AFTER_LOOKS, 'seconds': 10.0}
 
 
 @fault(
@@ -209,7 +166,7 @@ def later(stretch: Stretch, _: HealthyDrive, seconds: float) -> Stretch:
 
 @fault(
     'clock set back by 0.3 s', 0.3,
-    **STEPPED, says=(UNSURE, 'stepped_back'), counts={'gaps': 1, 'resets': 0},
+    then=True, says=(UNSURE, 'unlikely'), within_s=1.0, recovers=AGAIN, blind=4,
 )  # fmt: skip
 def set_back(stretch: Stretch, _: HealthyDrive, seconds: float) -> Stretch:
     """Let the clock be behind by less than a jump; until it has caught up nothing is used."""
@@ -247,20 +204,6 @@ def disordered(stretch: Stretch, _: HealthyDrive, within_s: float, refused: str 
         sent.append(stretch[index]._replace(refused=refused if late else ''))
         newest = max(newest, stretch[index].stamp_ns)
     return sent
-
-
-@fault(
-    'IMU at half the rate of the ticks', 5.0, says=(UNSURE, 'too_slow'),
-    words='but the model needs 10 Hz', within_s=10.0, seconds=6.0, recovers=AGAIN, blind=2,
-)  # fmt: skip
-def at_rate(stretch: Stretch, _: HealthyDrive, rate_hz: float) -> Stretch:
-    """Let the IMU send at another rate."""
-    begin, end = stretch[0].stamp_ns, stretch[-1].stamp_ns
-    stamps = range(begin, end, round(SECOND_NS / rate_hz))
-    known = [each.stamp_ns for each in stretch]
-    rows = np.searchsorted(known, stamps, side='right') - 1
-    pairs = zip(rows.tolist(), stamps, strict=True)
-    return [stretch[row]._replace(stamp_ns=stamp) for row, stamp in pairs]
 
 
 DEAD: dict[str, Any] = {
@@ -308,41 +251,8 @@ def from_two(stretch: Stretch, _: HealthyDrive) -> Stretch:
     'acceleration in g', [1.0 / GRAVITY] * 3 + [1.0] * 3,
     says=(REFUSED, 'accelerations_in_g'), words='g, not m/s^2', **NAMED,
 )  # fmt: skip
-@fault(
-    'angular rate in deg/s', [1.0] * 3 + [180.0 / np.pi] * 3, says=(REFUSED, 'rates_in_degrees'),
-    words='deg/s, not rad/s', **NAMED, may_count=('out_of_range',),
-)  # fmt: skip
-# For half a second it may be another place of the route.
-@fault(
-    'IMU turned half round', [-1.0, -1.0, 1.0] * 2,
-    says=(REFUSED, 'turned_about_z'), **NAMED, blind=6,
-)  # fmt: skip
 def scaled(stretch: Stretch, _: HealthyDrive, factors: list[float]) -> Stretch:
-    """Give wrong units, signs or axes."""
     return [each._replace(values=each.values * factors) for each in stretch]
-
-
-@fault('gravity removed', says=(REFUSED, 'gravity_removed'), words='gravity', **NAMED)
-def without_gravity(stretch: Stretch, _: HealthyDrive) -> Stretch:
-    pull = np.array([0.0, 0.0, GRAVITY, 0.0, 0.0, 0.0])
-    return [each._replace(values=each.values - pull) for each in stretch]
-
-
-@fault('nothing but NaN', says=(REFUSED, 'non_finite'), **ALL)
-def without_numbers(stretch: Stretch, _: HealthyDrive) -> Stretch:
-    unknown = np.full(6, np.nan)
-    return [each._replace(values=unknown, refused='non_finite') for each in stretch]
-
-
-@fault('nothing but malformed bytes', says=(REFUSED, 'malformed'), **ALL)
-def garbled(stretch: Stretch, _: HealthyDrive) -> Stretch:
-    return [each._replace(raw=GARBAGE, refused='malformed') for each in stretch]
-
-
-@fault('stuck: the same values again and again', says=(REFUSED, 'stuck'), **SENSED)
-def frozen(stretch: Stretch, _: HealthyDrive) -> Stretch:
-    """Repeat the first values, with stamps that go on."""
-    return [each._replace(values=stretch[0].values) for each in stretch]
 
 
 @fault(

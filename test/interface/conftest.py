@@ -18,20 +18,11 @@ sensed_path = driven_model.sensed_path
 
 @pytest.fixture
 def model() -> SimpleNamespace:
-    track = np.array(
-        [[0.0, 0.0], [4.0, 0.0], [4.0, 2.0], [np.nan, np.nan], [0.0, 2.0], [0.0, 0.0]]
-    )
+    track = [[0.0, 0.0], [4.0, 0.0], [4.0, 2.0], [np.nan, np.nan], [0.0, 2.0], [0.0, 0.0]]
     return SimpleNamespace(
-        route_model=None,
-        frame_id='arena',
-        imu_frame_id='imu_link',
-        horizons=(0, 10, 50),
-        period_ns=50_000_000,
-        rate_hz=20.0,
-        track=track,
-        routes={},
-        origin=None,
-    )
+        route_model=None, frame_id='arena', imu_frame_id='imu_link', horizons=(0, 10, 50),
+        period_ns=50_000_000, rate_hz=20.0, track=np.array(track), routes={}, origin=None,
+    )  # fmt: skip
 
 
 @pytest.fixture

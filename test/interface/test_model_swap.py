@@ -19,19 +19,14 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.successor import Successor, WINDOWS_FED
 from two_manifold_ros.interface import model_swap
-from two_manifold_ros.interface.model_swap import (
-    check_input,
-    check_successor,
-    ModelSwap,
-)
+from two_manifold_ros.interface.model_swap import check_input, check_successor, ModelSwap
 from two_manifold_ros.interface.session import Session
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, SlotCarRun
 
-PERIOD_NS = 100_000_000
-IMU_PERIOD_NS = 20_000_000
+PERIOD_NS, IMU_PERIOD_NS = 100_000_000, 20_000_000
 HORIZONS = (0, 5, 10, 20)
 
 
@@ -51,10 +46,7 @@ class Bench:
             estimates = self.session.take(raw) or []
             self.published += estimates
             self.late_ns += [stamp_ns - each.stamp_ns for each in estimates]
-            self.advance()
-
-    def advance(self, *, idle: bool = False) -> None:
-        self.said += filter(None, [self.swap.advance(idle=idle)])
+            self.said += filter(None, [self.swap.advance(idle=False)])
 
     def load(self, path: Path, before: int = 0) -> Successor:
         """Load a model while no message comes after so many."""
@@ -88,8 +80,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Model], Path]:
     folder = tmp_path_factory.mktemp('models')
 
     def save(model: Model) -> Path:
-        path = folder / f'{len(list(folder.iterdir()))}.npz'
-        save_model(model, path)
+        save_model(model, path := folder / f'{len(list(folder.iterdir()))}.npz')
         return path
 
     return save
@@ -119,8 +110,7 @@ def test_the_other_model_takes_over_without_a_gap_and_the_one_before_again(
     kinds = [len(each.positions) for each in bench.published]
     assert kinds == sorted(kinds)
     assert abs(kinds.count(4) - 20) <= 1
-    assert bench.gaps().min() > 0.0
-    assert bench.gaps().max() < 2.0
+    assert 0.0 < bench.gaps().min() <= bench.gaps().max() < 2.0
     # Each comes with the sample that ends its tick, and with none after that.
     assert 0 <= min(bench.late_ns) <= max(bench.late_ns) < IMU_PERIOD_NS
     assert (bench.swap.path, bench.swap.swaps, bench.swap.state) == (str(other_path), 1, 'none')
@@ -141,8 +131,6 @@ def test_the_other_model_takes_over_without_a_gap_and_the_one_before_again(
     assert (bench.swap.path, bench.swap.swaps) == (str(model_path), 2)
     assert [len(each.positions) for each in bench.published[-15:]] == [3] * 15
     assert bench.gaps().max() < 2.0
-    counts = bench.session.counts()
-    assert (counts['received'], counts['resets']) == (600, 0)
     assert bench.said[-1] == f'Model {model_path} runs in place of {other_path}'
 
 
@@ -228,14 +216,12 @@ def test_a_reset_reaches_the_one_that_is_made_ready(bench, other_path):
     bench.session.successor._thread.join()
     bench.go(1)
     # Neither of the two tracks.
-    assert bench.swap.swaps == 1
-    assert bench.session.latest is None
+    assert (bench.swap.swaps, bench.session.latest) == (1, None)
     count = len(bench.published)
     bench.go(98)
     assert len(bench.published) == count
     bench.go(20)
     assert len(bench.published) > count
-    assert bench.session.counts()['resets'] == 1
 
 
 def test_it_waits_until_the_other_one_has_seen_a_window_or_nothing_comes(
@@ -258,7 +244,7 @@ def test_it_waits_until_the_other_one_has_seen_a_window_or_nothing_comes(
     few.session.reset('a test')
     assert few.session.newest_samples() == []
     few.load(slower_path, before=10)
-    few.advance(idle=True)
+    few.swap.advance(idle=True)
     assert few.swap.swaps == 1
 
 
@@ -270,29 +256,27 @@ def test_what_would_change_the_meaning_of_the_numbers_is_refused(other, model_pa
     camera = replace(other, channels=replace(other.channels, names=names))
     laps, knows = {'frame_id': 'lap'}, 'only one of it and the model in use knows'
     for changed, of_present, words in (
-        (
-            replace(other, frame_id='odom'), {},
-            "positions are in the frame 'odom', but the model in use has",
-        ),
-        (replace(other, imu_frame_id='upside_down'), {}, "its IMU was in the frame 'upside_down'"),
-        (replace(other, origin=GeodeticOrigin(49.0, 8.0, 100.0)), {}, 'another geodetic origin'),
-        (replace(other, **laps), {'frame_id': ''}, knows),
-        (replace(other, frame_id=''), laps, knows),
-        (camera, {}, 'subscribes to an IMU'),
-    ):  # fmt: skip
+        ({'frame_id': 'odom'}, {}, "in the frame 'odom', but the model in use has"),
+        ({'imu_frame_id': 'upside_down'}, {}, "its IMU was in the frame 'upside_down'"),
+        ({'origin': GeodeticOrigin(49.0, 8.0, 100.0)}, {}, 'another geodetic origin'),
+        (laps, {'frame_id': ''}, knows),
+        ({'frame_id': ''}, laps, knows),
+        ({'channels': camera.channels}, {}, 'subscribes to an IMU'),
+    ):
         with pytest.raises(InputError, match=f'^m: .*{words}'):
-            check_successor(changed, replace(present, **of_present), 'm')
+            check_successor(replace(other, **changed), replace(present, **of_present), 'm')
     with pytest.raises(InputError, match=r'm: the model takes pixel\.0 and similar channels'):
         check_input(camera, 'm')
 
 
 def test_an_estimate_of_what_it_was_made_with_is_not_about_the_present(drive, other):
     live = Filter(other)
-    for stamp_ns, sample in zip(drive.stamps_ns.tolist()[:400], drive.imu, strict=False):
-        live.push(stamp_ns, sample)
+    samples = list(zip(drive.stamps_ns.tolist()[:440], drive.imu, strict=False))
+    for each in samples[:400]:
+        live.push(*each)
     assert live.latest is not None
     successor = Successor(lambda: live, at_once=True)
     assert (successor.latest, successor.tracks) == (None, False)
-    for index in range(400, 440):
-        successor.take(int(drive.stamps_ns[index]), drive.imu[index])
+    for each in samples[400:]:
+        successor.take(*each)
     assert successor.tracks

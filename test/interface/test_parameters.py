@@ -5,15 +5,7 @@
 import subprocess
 import sys
 
-import pytest
-
-from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.parameters import (
-    PARAMETERS,
-    unknown_parameters,
-)
-from two_manifold_ros.manifold.selection import make_learner
-from two_manifold_ros.names import KERNELS, LEARNERS, METHODS
+from two_manifold_ros.interface.parameters import PARAMETERS, unknown_parameters
 from two_manifold_ros.route.learning import Tuning
 
 
@@ -58,11 +50,3 @@ def test_declaring_parameters_loads_no_training():
     names = {each.removeprefix('two_manifold_ros.') for each in loaded.stdout.split()}
     assert {each for each in names if each.startswith('training.')} == {'training.settings'}
     assert not {'manifold', 'hse_hmm', 'recordings'} & {each.split('.')[0] for each in names}
-
-
-def test_every_word_has_what_it_stands_for():
-    assert set(LEARNERS.values()) <= set(METHODS)
-    for kernel in KERNELS:
-        make_learner(kernel, 2, 2)
-    with pytest.raises(InputError, match='there is no kernel'):
-        make_learner('unknown', 2, 2)

@@ -14,16 +14,9 @@ from small_network import network_of
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.model.model_file import model_from, model_parts
-from two_manifold_ros.network.network import Network
 
 Content: TypeAlias = tuple[dict[str, Any], dict[str, Any]]
 Refusal: TypeAlias = Callable[..., str]
-
-
-def network_of_map(model: RouteModel) -> Network:
-    """Return a network of the places of a map."""
-    places = model.route.places
-    return network_of(model.live, places, np.linspace(-3.0, 3.0, places))
 
 
 @pytest.fixture(scope='session')
@@ -31,7 +24,9 @@ def contents(
     spectral_model: Model, slot_car_model: RouteModel, forked_model: RouteModel
 ) -> dict[str, Content]:
     """Return header and arrays of a model of each kind."""
-    networked = replace(slot_car_model, network=network_of_map(slot_car_model))
+    places = slot_car_model.route.places
+    network = network_of(slot_car_model.live, places, np.linspace(-3.0, 3.0, places))
+    networked = replace(slot_car_model, network=network)
     models = {'spectral': spectral_model, 'route': slot_car_model}
     models |= {'lines': forked_model, 'network': networked}
     return {kind: model_parts(each) for kind, each in models.items()}
@@ -39,12 +34,7 @@ def contents(
 
 @pytest.fixture
 def changed(contents: dict[str, Content]) -> Callable[..., Content]:
-    """
-    Return a function that changes a copy of a model's header and arrays.
-
-    It puts a value under the name of a number or, at an index, of an array; a function is called
-    with the array instead.
-    """
+    """Return a function that puts a value, or a function of an array, into copies of both."""
 
     def change(kind: str, name: str, value: Any, index: Any = ...) -> Content:  # noqa: ANN401
         header, arrays = copy.deepcopy(contents[kind])

@@ -28,13 +28,12 @@ from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.hse_hmm.readout import RidgeReadout
 from two_manifold_ros.hse_hmm.tables import make_ridge_kernel
-from two_manifold_ros.manifold.selection import has_neighbours
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model import Model, ModelHead
 from two_manifold_ros.model.model_file import (
-    encode,
     load_model,
     model_from,
+    model_parts,
     read_container,
     save_model,
     UnfitError,
@@ -43,7 +42,6 @@ from two_manifold_ros.model.model_file import (
 )
 from two_manifold_ros.names import KERNELS
 from two_manifold_ros.recordings.recording import Recording
-from two_manifold_ros.ticks.windows import WindowSet
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
@@ -97,11 +95,9 @@ def test_what_is_written_is_read_and_the_same_content_gives_the_same_bytes_on_an
     assert path.stat().st_mode & 0o777 == 0o644
     header, arrays = read_container(path)
     assert header == HEADER
-    assert set(arrays) == set(ARRAYS)
-    for name, array in ARRAYS.items():
-        assert arrays[name].dtype == array.dtype
-        assert arrays[name].shape == array.shape
-        assert arrays[name].tobytes() == array.tobytes()
+    assert {name: (each.dtype, each.shape, each.tobytes()) for name, each in arrays.items()} == {
+        name: (each.dtype, each.shape, each.tobytes()) for name, each in ARRAYS.items()
+    }
     monkeypatch.setattr(time, 'time', lambda: 2e9)
     monkeypatch.setenv('SOURCE_DATE_EPOCH', '1900000000')
     write_container(tmp_path / 'again', dict(reversed(HEADER.items())), ARRAYS)
@@ -111,7 +107,6 @@ def test_what_is_written_is_read_and_the_same_content_gives_the_same_bytes_on_an
 @pytest.mark.parametrize(
     ('name', 'array'),
     [
-        ('thing', np.array([1, None])),
         ('thing', np.array(['text'])),
         ('thing', np.array([1j])),
         ('header', np.zeros(3)),
@@ -138,17 +133,13 @@ def test_file_and_folder_are_on_the_disk_in_this_order(path, monkeypatch):
     assert seen == [(False, True), (True, False)]
 
 
-@pytest.mark.parametrize('share', [0.0, 0.3, 0.9999])
-def test_a_truncated_file(share, path):
-    content = path.read_bytes()
-    path.write_bytes(content[: int(share * len(content))])
-    said = 'the model is refused: it is damaged or no model file; copy it again or train again'
-    assert said in refusal(path)
-
-
-def test_a_flipped_bit_is_refused_or_harmless(path):
+def test_a_cut_file_is_refused_and_a_flipped_bit_is_or_harmless(path):
     """A bit in every seventh byte; what is read nevertheless is what was written."""
     content = path.read_bytes()
+    said = 'the model is refused: it is damaged or no model file; copy it again or train again'
+    for share in (0.0, 0.3, 0.9999):
+        path.write_bytes(content[: int(share * len(content))])
+        assert said in refusal(path)
     bits = np.random.default_rng(0).integers(0, 8, size=len(content))
     harmless = 0
     for place in range(0, len(content), 7):
@@ -167,12 +158,6 @@ def test_a_flipped_bit_is_refused_or_harmless(path):
     assert harmless < len(content) // 10
 
 
-def test_pickled_objects_are_never_loaded(path, monkeypatch):
-    rewrite(path, reals=np.array([{}], dtype=object))
-    monkeypatch.setattr(pickle, 'load', lambda *_, **__: pytest.fail('loaded'))
-    assert 'it holds object, which is no kind of number' in refusal(path)
-
-
 @pytest.mark.parametrize(
     ('content', 'cause'),
     [
@@ -180,12 +165,14 @@ def test_pickled_objects_are_never_loaded(path, monkeypatch):
         (claiming((0, 10**14)), 'it holds an array of the shape (0, 100000000000000) in'),
         (claiming((-3,)), 'it holds an array of the shape (-3,) in'),
         (claiming((40,)), 'it holds an array of the shape (40,) in 0 bytes'),
+        (claiming((1,), '|O') + pickle.dumps([{}]), 'it holds object, which is no kind of'),
         (claiming((10**9,), '<V0'), 'it holds |V0, which is no kind of number'),
         (claiming((0,), [('a', '<f8')]), "it holds [('a', '<f8')], which is no kind of number"),
         (b'no array', 'it is damaged'),
     ],
 )
-def test_members_that_lie_about_themselves(content, cause, tmp_path):
+def test_members_that_lie_about_themselves(content, cause, tmp_path, monkeypatch):
+    monkeypatch.setattr(pickle, 'load', lambda *_, **__: pytest.fail('loaded'))
     with zipfile.ZipFile(tmp_path / 'lies', 'w') as archive:
         archive.writestr('header.npy', content)
     assert cause in refusal(tmp_path / 'lies')
@@ -206,19 +193,20 @@ def test_what_is_no_list_of_plain_arrays_is_refused_before_it_is_read(tmp_path, 
             assert cause in refusal(tmp_path / 'bomb')
 
 
+def end_of(listed: bytes, begin: int) -> bytes:
+    """Return the end of an archive with a list of members."""
+    return struct.pack('<4s4xHHIIH', b'PK\x05\x06', 2000, 2000, len(listed), begin, 0)
+
+
 def test_members_that_share_their_bytes_are_refused(path):
     """A list of members that points again and again to the largest one."""
     content = path.read_bytes()
-    begin = content.index(b'PK\x01\x02')
-    ends = [*(each.start() for each in re.finditer(b'PK\x01\x02', content)), len(content) - 22]
-    entry = max(
-        (content[a:b] for a, b in itertools.pairwise(ends)),
-        key=lambda each: int.from_bytes(each[24:28], 'little'),
-    )
+    begin, *others = [each.start() for each in re.finditer(b'PK\x01\x02', content)]
+    entries = [content[a:b] for a, b in itertools.pairwise([begin, *others, len(content) - 22])]
+    entry = max(entries, key=lambda each: int.from_bytes(each[24:28], 'little'))
     listed = b''.join(entry.replace(b'reals', f'{n:05d}'.encode()) for n in range(2000))
     path.write_bytes(content[:begin] + listed + end_of(listed, begin))
-    assert 'its members declare 4' in refusal(path)
-    assert 'bytes, more than the' in refusal(path)
+    assert re.search('its members declare 4[0-9]* bytes, more than the', refusal(path))
 
 
 def test_a_long_list_of_members_and_a_file_too_large_are_not_read(path, monkeypatch):
@@ -229,13 +217,7 @@ def test_a_long_list_of_members_and_a_file_too_large_are_not_read(path, monkeypa
     # The same list announced where larger archives do.
     path.write_bytes(content[:-42] + b'PK\x06\x07' + bytes(16) + content[-22:])
     assert 'it is damaged' in refusal(path)
-    # Nor is a file that is too large.
     assert f'it has {path.stat().st_size} bytes, more than 1000' in refusal(path, most_bytes=1000)
-
-
-def end_of(listed: bytes, begin: int) -> bytes:
-    """Return the end of an archive with a list of members."""
-    return struct.pack('<4s4xHHIIH', b'PK\x05\x06', 2000, 2000, len(listed), begin, 0)
 
 
 @pytest.mark.parametrize(
@@ -279,59 +261,41 @@ def run_of(model: ModelHead, recording: Recording) -> list[bytes]:
     ]  # fmt: skip
 
 
-def test_the_loaded_model_filters_bit_by_bit_as_the_trained_one(
-    each_model, slot_car_laps, tmp_path
-):
-    test = slot_car_laps[1].between(0, 15)
-    save_model(each_model, tmp_path / 'model')
-    loaded = load_model(tmp_path / 'model')
-    assert type(loaded) is type(each_model)
-    trained = run_of(each_model, test)
-    assert len(trained) > 100
-    assert run_of(loaded, test) == trained
-    save_model(loaded, tmp_path / 'again')
-    assert (tmp_path / 'again').read_bytes() == (tmp_path / 'model').read_bytes()
-
-
 @pytest.mark.parametrize(
     'change',
     [
         {'kernel': 'gaussian'},
+        {},
         {'method': 'spectral', 'observation': 'ridge'},
         {'method': 'spectral', 'readout': 'ridge'},
         *({'method': 'spectral', 'kernel': kernel} for kernel in KERNELS),
     ],
     ids=str,
 )
-def test_every_kind_of_model_has_a_file(change, slot_car_laps, tmp_path):
+def test_the_loaded_model_filters_bit_by_bit_as_the_trained_one(
+    change, slot_car_laps, tpsr_model, tmp_path
+):
+    """Of each kind of part, and of a TPSR where nothing is changed."""
     short = slot_car_laps[0].between(0, 9)
     if 'method' in change:
         change = {**change, 'bandwidth_factor': 1.0}
     settings = TrainingSettings(
         window=8, states=5, horizons=(0, 3), dimension=12, neighbours=9, **change
     )
-    model = train_model([short], settings)
-    assert model.summary['neighbours'] == (9 if has_neighbours(model.kernel) else None)
+    model = train_model([short], settings) if change else tpsr_model
     save_model(model, tmp_path / 'model')
     loaded = load_model(tmp_path / 'model')
     assert type(loaded) is type(model)
-    assert run_of(loaded, short) == run_of(model, short)
-    if isinstance(model, Model):
-        assert isinstance(loaded, Model)
-        for part in ('operator', 'readout'):
-            assert type(getattr(loaded, part)) is type(getattr(model, part))
-        windows = WindowSet(model.series, model.starts, model.window)
-        squared = windows.distances_to(np.array([3]))[:, 0]
-        warm = loaded.warm_start.transform(squared)
-        assert warm is not None
-        np.testing.assert_array_equal(warm, model.warm_start.transform(squared))
-        assert 0.0 < np.linalg.norm(warm) < model.state_bound
+    trained = run_of(model, short)
+    assert len(trained) > 50
+    assert run_of(loaded, short) == trained
+    save_model(loaded, tmp_path / 'again')
+    assert (tmp_path / 'again').read_bytes() == (tmp_path / 'model').read_bytes()
 
 
 @pytest.mark.parametrize(
     ('form', 'version', 'words'),
     [
-        ('two_manifold_ros model', 22, 'the model has version 22, but this program reads version'),
         ('two_manifold_ros route model', 99, 'the model has version 99, but this program reads'),
         ('two_manifold_ros model', 10_000 * '\x1b', 'the model has version'),
         ('recipe', VERSION, 'this is not a two_manifold_ros model; train one with'),
@@ -362,7 +326,6 @@ def test_another_version_is_refused_and_named(form, version, words):
         ('warm_start.response', {}, "warm_start.response is of the kind '', unknown to this"),
         ('warm_start.response.more', 1.0, "it holds 'warm_start.response.more', which is no part"),
         ('channel_units', ['g'] * 3 + ['deg/s'] * 3, 'it was trained on channels in other units'),
-        ('channels.names', ['x'] * 6, 'it was trained on channels in other units'),
         ('channels.names', ['command.x'] * 6, 'it takes commands of the vehicle, which this'),
         ('readout.targets', lambda _: np.zeros((1, 5000, 2)), 'readout.targets has the shape'),
     ],
@@ -391,9 +354,16 @@ def test_nothing_may_be_missing_or_left_over(kind, contents):
         model_from('m.npz', header | {'other': 3}, arrays)
 
 
-@BOTH_KINDS
-def test_every_array_is_of_its_type_and_finite(kind, contents, refusal):
+ANY_LENGTH = {'track', 'starts', 'route.motion.moves'}
+"""A track, the windows of a model, and the speed ratios that a map knows."""
+
+
+@pytest.mark.parametrize('kind', ['spectral', 'route', 'lines', 'network'])
+def test_every_array_is_of_its_type_and_shape_and_finite(kind, contents, refusal):
     for name, array in contents[kind][1].items():
+        # A model of lines is a route as well.
+        if kind in {'lines', 'network'} and not name.startswith(kind):
+            continue
         assert 'holds float32 instead of' in refusal(kind, name, lambda each: each.astype('f4'))
         for number in (np.inf, 1e100):
             wrong = array.astype(float)
@@ -401,6 +371,11 @@ def test_every_array_is_of_its_type_and_finite(kind, contents, refusal):
                 continue
             wrong.flat[-1] = number
             assert name in refusal(kind, name, lambda _, wrong=wrong: wrong)
+        changes = [lambda each: np.stack([each] * 2)]
+        if array.size and array.ndim:
+            changes += [lambda each: each[..., :0], lambda each: each[1:]]
+        for change in changes[: 2 if name in ANY_LENGTH else 3]:
+            assert 'the model is refused' in refusal(kind, name, change), name
 
 
 def test_some_numbers_may_be_unknown_or_of_any_size_and_texts_can_be_shown(changed):
@@ -472,7 +447,6 @@ def test_a_number_beyond_its_range_is_refused_by_name(kind, refusal):
         ('window', 10**6, 'starts holds'),
         ('window', 10**9, 'window would take'),
         ('horizons', [0, 9, 5], 'its horizons do not start with 0 and increase'),
-        ('horizons', [5, 9], 'its horizons do not start with 0 and increase'),
         ('horizons', [0, 5, 10**9], 'its last horizon is more than a day ahead'),
         ('horizons', [0, 5], 'readout.targets has the shape'),
         ('series', lambda array: 1e200 * array, 'series holds numbers beyond 1e+100'),
@@ -525,28 +499,11 @@ def test_a_map_that_cannot_be_run(name, index, value, words, refusal):
     assert words in refusal(kind if kind in RANGES else 'route', name, value, index)
 
 
-ANY_LENGTH = {'track', 'starts', 'route.motion.moves'}
-"""A track, the windows of a model, and the speed ratios that a map knows."""
-
-
-@pytest.mark.parametrize('kind', RANGES)
-def test_no_array_may_have_another_shape(kind, contents, refusal):
-    arrays = contents[kind][1]
-    for name, array in arrays.items():
-        if kind in {'lines', 'network'} and not name.startswith(kind):
-            continue
-        changes = [lambda each: np.stack([each] * 2)]
-        if array.size and array.ndim:
-            changes += [lambda each: each[..., :0], lambda each: each[1:]]
-        for change in changes[: 2 if name in ANY_LENGTH else 3]:
-            assert 'the model is refused' in refusal(kind, name, change), name
-
-
 def test_routes_of_an_atlas_have_names_and_are_in_their_order(slot_car_model):
     atlas = atlas_of({'b': slot_car_model, 'a': replace(slot_car_model, frame_id='hall')})
-    assert list(atlas.routes) == ['a', 'b']
-    assert atlas.routes['a'].frame_id == 'hall'
-    assert atlas.routes['b'] is slot_car_model
+    assert [(name, each.frame_id) for name, each in atlas.routes.items()] == [
+        ('a', 'hall'), ('b', slot_car_model.frame_id)
+    ]  # fmt: skip
     # They keep their names.
     both = atlas_of({'a': slot_car_model, 'b': slot_car_model})
     assert list(atlas_of({'more': both, 'c': slot_car_model}).routes) == ['a', 'b', 'c']
@@ -576,10 +533,8 @@ def test_the_file_holds_its_routes(sensed_model, tmp_path):
     save_model(atlas, tmp_path / 'atlas')
     loaded = load_model(tmp_path / 'atlas')
     assert type(loaded) is type(atlas)
-    for name, each in loaded.routes.items():
-        ours, theirs = (encode(model) for model in (each, atlas.routes[name]))
-        assert ours[0] == theirs[0]
-        assert all((array == theirs[1][key]).all() for key, array in ours[1].items())
+    save_model(loaded, tmp_path / 'again')
+    assert (tmp_path / 'again').read_bytes() == (tmp_path / 'atlas').read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -590,17 +545,11 @@ def test_the_file_holds_its_routes(sensed_model, tmp_path):
         (lambda header, _: header.update(more=1), 'more than its routes'),
         (lambda _, arrays: arrays.update({'routes.7.x': np.zeros(2)}), 'more than its routes'),
         (lambda header, _: header['routes'][0].update(rate_hz=-1.0), 'route a: the model is'),
-        (lambda header, _: header['routes'][0].update(name=7), 'does not fit together'),
     ],
 )
-def test_a_file_that_does_not_fit_is_refused_in_one_sentence(
-    change, words, slot_car_model, tmp_path
-):
-    path = tmp_path / 'atlas'
-    save_model(atlas_of({'a': slot_car_model, 'b': slot_car_model}), path)
-    header, arrays = read_container(path)
+def test_an_atlas_that_does_not_fit_is_refused_in_one_sentence(change, words, slot_car_model):
+    header, arrays = model_parts(atlas_of({'a': slot_car_model, 'b': slot_car_model}))
     change(header, arrays)
-    write_container(path, header, arrays)
     with pytest.raises(InputError, match=words) as raised:
-        load_model(path)
+        model_from('m.npz', header, arrays)
     assert '\n' not in str(raised.value)

@@ -30,8 +30,7 @@ def leads_to() -> np.ndarray:
 
 def branching_route(seed: int = 0) -> Route:
     """Return the route."""
-    rng = np.random.default_rng(seed)
-    route = small_route(seed=seed)
+    rng, route = np.random.default_rng(seed), small_route(seed=seed)
     # As many places as there are here, and none of what is at them is the same.
     arrays = {
         name: np.resize(array, (COUNT, *array.shape[1:]))
@@ -87,9 +86,3 @@ def branching_network(seed: int = 0) -> Network:
     along[RIGHT:] = -TURN * (1.0 + np.arange(BRANCH))
     courses = along + 0.05 * np.random.default_rng(seed).normal(size=COUNT)
     return network_of(2, COUNT, courses, seed)
-
-
-def turning_by(network: Network, turn: float) -> np.ndarray:
-    """Return the smallest observation (d,) of a vehicle that turns so far in a tick."""
-    whole = turn - network.turning_offset
-    return np.asarray(whole * network.turning / (network.turning @ network.turning))

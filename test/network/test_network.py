@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -40,6 +41,9 @@ PERIOD_S, MEMORY_S = 0.1, 0.5
 BLOCK_M, BEND_M, STRIDE_M = 40.0, 4.0, 1.0
 """Of a street between crossings, the radius of a bend, and what is driven in a tick."""
 
+NOISE = 0.02
+"""Of what is seen."""
+
 Node = tuple[int, int]
 
 
@@ -50,15 +54,6 @@ class Drive:
     track: np.ndarray
     headings: np.ndarray
     seen: np.ndarray
-
-
-@dataclass(frozen=True)
-class Sensor:
-    """Standard deviations of noise, and what is read of a turn: ``gain`` times it and ``bias``."""
-
-    gain: float = 2.0
-    bias: float = 0.3
-    noise: float = 0.02
 
 
 def line_of(nodes: Sequence[Node]) -> np.ndarray:
@@ -92,34 +87,40 @@ def driven(
     strides: np.ndarray | float = STRIDE_M,
     *,
     seed: int = 0,
-    sensor: Sensor | None = None,
-    noise_m: float = 0.02,
+    gain: float = 2.0,
+    bias: float = 0.3,
 ) -> Drive:
-    """Drive along a line to its end by ``strides``, metres in each tick, with noisy positions."""
-    rng, sensor = np.random.default_rng(seed), sensor or Sensor()
+    """
+    Drive along a line to its end by ``strides``, metres in each tick, with noisy positions.
+
+    Read of a turn is ``gain`` times it, and ``bias``.
+    """
+    rng = np.random.default_rng(seed)
     steps = np.diff(line, axis=0)
     along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(steps, axis=1))])
     heading = np.unwrap(np.arctan2(*np.vstack([steps, steps[-1:]]).T[::-1]))
-    if np.ndim(strides):
-        wanted = np.cumsum(strides)
-        wanted = wanted[wanted < along[-1]]
-    else:
-        wanted = np.arange(0.0, along[-1], strides)
+    if not np.ndim(strides):
+        strides = np.concatenate([[0.0], np.full(int(along[-1] / strides), strides)])
+    wanted = np.cumsum(strides)
+    wanted = wanted[wanted < along[-1]]
     track = np.stack([np.interp(wanted, along, column) for column in line.T], axis=1)
     headings = np.interp(wanted, along, heading)
     turned = np.diff(headings, prepend=headings[0])
-    seen = sensor.noise * rng.normal(size=(len(wanted), 3))
-    seen[:, 1] += sensor.gain * turned + sensor.bias
-    return Drive(track + noise_m * rng.normal(size=track.shape), headings, seen)
+    seen = NOISE * rng.normal(size=(len(wanted), 3))
+    seen[:, 1] += gain * turned + bias
+    return Drive(track + 0.02 * rng.normal(size=track.shape), headings, seen)
 
 
 def passes_of(seen: list[np.ndarray], tracks: list[np.ndarray]) -> Passes:
     """Lay out drives as those of a network."""
-    passes = lay_out(
-        seen, tracks, (0,), PERIOD_S, MEMORY_S, *np.zeros((3, 3)), network=True
-    )  # fmt: skip
+    passes = lay_out(seen, tracks, (0,), PERIOD_S, MEMORY_S, *np.zeros((3, 3)), network=True)
     assert passes is not None
     return passes
+
+
+def parts_of(drives: list[Drive]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Return what is seen, and the tracks."""
+    return [each.seen for each in drives], [each.track for each in drives]
 
 
 WINDOW = 60
@@ -129,7 +130,6 @@ WINDOW = 60
 @pytest.mark.parametrize(('period_s', 'memory_s'), [(0.1, 1.0), (0.02, 3.0), (0.5, 0.5)])
 def test_speed_ratios_change_by_probabilities_that_sum_to_one(spread, period_s, memory_s):
     chances = exchanges_of_ratios(spread, period_s, memory_s)
-    assert chances.shape == (len(RATIOS), len(RATIOS))
     assert (chances >= 0.0).all()
     assert np.allclose(chances.sum(axis=1), 1.0, rtol=0.0, atol=1e-12)
     # From any to any, at last.
@@ -154,10 +154,8 @@ def test_a_driver_stops_step_by_step_and_drives_on_the_same_way():
 
 @pytest.mark.parametrize('spread', [0.08, 0.15])
 def test_usual_ratios_are_normal_in_their_logarithm_and_stay_so(spread):
-    usual = usual_ratios(spread)
-    assert usual.sum() == pytest.approx(1.0)
+    usual, logs = usual_ratios(spread), np.log(USUAL)
     assert not usual[:FIRST_USUAL].any()
-    logs = np.log(USUAL)
     expected = np.exp(-0.5 * (logs / spread) ** 2)
     assert np.allclose(usual[FIRST_USUAL:], expected / expected.sum(), rtol=1e-12)
     # Without braking they would wander about it: the mean of where they end is near one.
@@ -173,18 +171,17 @@ def learned() -> tuple[Network, NetworkPasses, list[np.ndarray]]:
     """Learn a network of drives at three speeds, which begin at rest, and return their speeds."""
     rng = np.random.default_rng(3)
     line = line_of([(0, 0), (1, 0), (1, 1), (2, 1), (2, 0), (1, 0), (0, 0)])
-    tracks, seen, shakes, speeds = [], [], [], []
+    drives, shakes, speeds = [], [], []
     for number, stride in enumerate((0.32, 0.55, 1.0)):
         strides = np.full(1000, stride)
         strides[: round(10.0 / PERIOD_S)] = 0.0
         drive = driven(line, strides, seed=number)
         speed = strides[: len(drive.track)] / PERIOD_S
         spreads = (0.01 + 0.05 * speed)[:, None] * [1.0, 3.0, 0.5]
-        tracks.append(drive.track)
-        seen.append(drive.seen)
+        drives.append(drive)
         shakes.append(shakes_of(spreads * np.exp(0.2 * rng.normal(size=spreads.shape))))
         speeds.append(speed)
-    passes = lay_out_network(passes_of, seen, tracks, shakes, [True] * len(seen))
+    passes = lay_out_network(passes_of, *parts_of(drives), shakes, [True] * len(drives))
     assert passes is not None
     return learn_network(passes, WINDOW), passes, speeds
 
@@ -205,11 +202,8 @@ def test_how_much_ticks_shake_is_learned_of_each_speed_and_how_likely_turns_are_
     for driven_so in passes.shakes:
         expected = []
         for shaken in driven_so:
-            at_speeds = []
-            for middle, scale in zip(network.shakes, network.scales, strict=True):
-                apart = ((shaken - middle) / scale) ** 2
-                at_speeds.append(sum(np.log(1.0 + each / 5.0) for each in apart) / len(apart))
-            expected.append(min(at_speeds))
+            squared = ((shaken - network.shakes) / network.scales) ** 2
+            expected.append(np.log(1.0 + squared / 5.0).mean(axis=1).min())
         assert np.allclose(misfits(driven_so, network.shakes, network.scales), expected)
         means += [np.mean(expected[i : i + WINDOW]) for i in range(len(expected) - WINDOW + 1)]
     usual = np.median(means)
@@ -230,15 +224,13 @@ STREETS = [(0, 0), (1, 0), (2, 0), (2, 1), (1, 1), (1, 2), (2, 2), (3, 2), (3, 1
 DEGREE = np.pi / 180.0
 
 
-def both_ways(sensor: Sensor | None = None, noise_m: float = 0.02) -> list[Drive]:
+def both_ways(**sensor: float) -> list[Drive]:
     lines = [line_of(STREETS), line_of(STREETS[::-1])]
-    return [
-        driven(line, seed=seed, sensor=sensor, noise_m=noise_m) for seed, line in enumerate(lines)
-    ]
+    return [driven(line, seed=seed, **sensor) for seed, line in enumerate(lines)]
 
 
 def courses_for(drives: list[Drive]) -> tuple[Places, Courses]:
-    tracks, seen = [each.track for each in drives], [each.seen for each in drives]
+    seen, tracks = parts_of(drives)
     places = passes_of(seen, tracks).places
     courses = courses_along(places, tracks, seen)
     assert courses is not None
@@ -258,18 +250,17 @@ def apart(places: Places, courses: Courses, drives: list[Drive]) -> np.ndarray:
 @pytest.mark.parametrize('seed', range(3))
 def test_headings_and_what_shows_turning_are_learned(seed):
     rng = np.random.default_rng(seed)
-    sensor = Sensor(gain=rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 5.0), bias=rng.normal())
-    drives = both_ways(sensor)
+    gain, bias = rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 5.0), rng.normal()
+    drives = both_ways(gain=gain, bias=bias)
     places, courses = courses_for(drives)
     assert courses.known.all()
     errors = apart(places, courses, drives)
     assert np.median(errors) < 2.0 * DEGREE
     assert errors.max() < 10.0 * DEGREE
     # Only the channel that measures it counts, by the inverse of its gain; the bias is left out.
-    assert courses.turning[1] == pytest.approx(1.0 / sensor.gain, rel=0.03)
-    others = np.abs(courses.turning[[0, 2]]) * sensor.noise
-    assert (others < 0.01).all()
-    straight = courses.turning[1] * sensor.bias + courses.offset
+    assert courses.turning[1] == pytest.approx(1.0 / gain, rel=0.03)
+    assert (np.abs(courses.turning[[0, 2]]) * NOISE < 0.01).all()
+    straight = courses.turning[1] * bias + courses.offset
     assert straight == pytest.approx(0.0, abs=0.005)
 
 
@@ -284,10 +275,8 @@ def test_places_have_the_mean_heading_of_their_visits_and_too_short_a_drive_none
     none = courses_of(places, replace(courses, known=np.zeros_like(courses.known)))
     assert np.allclose(none, np.arctan2(places.headings[:, 1], places.headings[:, 0]))
     line = np.stack([np.linspace(0.0, BLOCK_M, 800), np.zeros(800)], axis=1)
-    drives = [driven(line[:280])]
-    tracks, seen = [each.track for each in drives], [each.seen for each in drives]
-    places = passes_of(seen, tracks).places
-    assert courses_along(places, tracks, seen) is None
+    seen, tracks = parts_of([driven(line[:280])])
+    assert courses_along(passes_of(seen, tracks).places, tracks, seen) is None
 
 
 ALONG = 8
@@ -298,18 +287,10 @@ NODES = [(0, 0), (1, 0), (1, 1), (2, 1), (2, 2), (3, 2), (3, 3), (4, 3), (4, 4),
 """Of a street that bends at each crossing, to the left and to the right."""
 
 
-def laid_by(*strides: np.ndarray | float, nodes: list[tuple[int, int]] = NODES) -> Passes:
-    """Lay out drives along a street by these strides, each in a tick."""
-    drives = [driven(line_of(nodes), each, seed=seed) for seed, each in enumerate(strides)]
-    return passes_of([each.seen for each in drives], [each.track for each in drives])
-
-
-def slowed(begin_m: float, end_m: float, stride: float) -> np.ndarray:
-    """Return strides of one metre, and others on a stretch."""
-    before = np.ones(round(begin_m))
-    return np.concatenate(
-        [before, np.full(round((end_m - begin_m) / stride), stride), [1.0] * 400]
-    )
+def laid_by(*strides: np.ndarray | float) -> Passes:
+    """Lay out drives along the street by these strides, each in a tick."""
+    drives = [driven(line_of(NODES), each, seed=seed) for seed, each in enumerate(strides)]
+    return passes_of(*parts_of(drives))
 
 
 def alike(places: Places, speeds: np.ndarray) -> np.ndarray:
@@ -330,7 +311,9 @@ def alike(places: Places, speeds: np.ndarray) -> np.ndarray:
 
 
 def test_usual_is_what_nine_tenths_of_the_visits_and_one_of_like_bends_are_below():
-    passes = laid_by(0.6, 0.8, 1.0, slowed(70.0, 90.0, 0.3), 0.9)
+    # The fourth is slow on a stretch from 70 to 90 m.
+    slowed = np.concatenate([np.ones(70), np.full(67, 0.3), np.ones(400)])
+    passes = laid_by(0.6, 0.8, 1.0, slowed, 0.9)
     speeds, _ = driving_speeds(passes.places, PERIOD_S)
     others = alike(passes.places, speeds)
     found, usual_mps = with_usual_speeds(passes)
@@ -346,16 +329,11 @@ def test_usual_is_what_nine_tenths_of_the_visits_and_one_of_like_bends_are_below
     assert np.median(np.abs(found.stays / ticks - 1.0)) < 0.05
 
 
-def pulls_away(stands_s: float, gains_mps2: float, ticks: int) -> np.ndarray:
-    """Return strides of a drive that stands, and gains speed up to 10 m/s."""
-    seconds = np.arange(ticks) * PERIOD_S - stands_s
-    return (gains_mps2 * seconds).clip(0.0, 10.0) * PERIOD_S
-
-
 @pytest.mark.parametrize('stands_s', [5.0, 20.0])
 def test_around_a_standstill_at_a_start_the_speed_is_that_four_seconds_later(stands_s):
-    passes = laid_by(pulls_away(stands_s, 1.0, 500), 1.0)
-    places = passes.places
+    # One that stands, and gains speed up to 10 m/s.
+    seconds = np.arange(500) * PERIOD_S - stands_s
+    places = laid_by(seconds.clip(0.0, 10.0) * PERIOD_S, 1.0).places
     speeds, _ = driving_speeds(places, PERIOD_S)
     mine = places.segments == 0
     left = np.flatnonzero(~places.standing[0])[0]
@@ -377,22 +355,21 @@ BANNED: Way = ((0, 1), (1, 1), (1, 2))
 
 
 def beside(node: Node) -> list[Node]:
-    around = [(node[0] + x, node[1] + y) for x, y in ((1, 0), (0, 1), (-1, 0), (0, -1))]
-    return [each for each in around if min(each) >= 0 and max(each) < SIZE]
+    return [
+        each for each in itertools.product(range(SIZE), repeat=2) if math.dist(each, node) == 1
+    ]
 
 
 def walk(banned: Way | None, seed: int = 0) -> list[Node]:
     """Return a way over all crossings, which takes each turn there at least once."""
     rng = np.random.default_rng(seed)
-    nodes = list(itertools.product(range(SIZE), repeat=2))
-    left = {
-        (a, b, c) for b in nodes for a in beside(b) for c in beside(b) if a != c
-    } - {banned}  # fmt: skip
+    nodes = itertools.product(range(SIZE), repeat=2)
+    left = {(a, b, c) for b in nodes for a, c in itertools.permutations(beside(b), 2)} - {banned}
     path: list[Node] = [(0, 0), (0, 1)]
     while left:
         before, here = path[-2:]
-        options = [each for each in beside(here) if each != before]
-        options = [each for each in options if (before, here, each) != banned]
+        options = [each for each in beside(here) if (before, here, each) != banned]
+        options = [each for each in options if each != before]
         new = [each for each in options if (before, here, each) in left] or options
         path.append(new[rng.integers(len(new))])
         left.discard((before, here, path[-1]))
@@ -402,7 +379,7 @@ def walk(banned: Way | None, seed: int = 0) -> list[Node]:
 def laid(*ways: list[Node]) -> NetworkPasses:
     """Lay out drives that take some ways."""
     drives = [driven(line_of(way), seed=seed) for seed, way in enumerate(ways)]
-    tracks, seen = [each.track for each in drives], [each.seen for each in drives]
+    seen, tracks = parts_of(drives)
     shakes = [np.zeros_like(each) for each in seen]
     begins = [number != 1 for number in range(len(ways))]
     found = lay_out_network(passes_of, seen, tracks, shakes, begins)
@@ -410,7 +387,6 @@ def laid(*ways: list[Node]) -> NetworkPasses:
     joins = len(found.tracks) - len(drives)
     assert len(found.observations) == len(found.tracks)
     assert found.passes.begins.tolist() == begins + joins * [False]
-    assert found.shakes is shakes
     return found
 
 
@@ -438,10 +414,9 @@ def test_a_turn_that_nobody_took_is_joined_and_sees_what_was_seen_where_it_is_ta
         assert all(row.tobytes() in rows for row in seen)
         # What the IMU reads of turning is how far the track turns.
         turned = seen @ joined.courses.turning + joined.courses.offset
-        way = np.diff(track[[0, 3, -4, -1]], axis=0)[[0, 2]]
-        heading = np.arctan2(way[:, 1], way[:, 0])
-        apart = turned.sum() - (heading[1] - heading[0])
-        assert abs((apart + np.pi) % (2.0 * np.pi) - np.pi) < 0.3
+        begins, _, ends = np.diff(track[[0, 3, -4, -1]], axis=0)
+        heading = np.arctan2(ends[1], ends[0]) - np.arctan2(begins[1], begins[0])
+        assert abs(wrapped(turned.sum() - heading)) < 0.3
 
 
 @pytest.mark.parametrize('seed', [0, 1])
