@@ -166,7 +166,7 @@ def later(stretch: Stretch, _: HealthyDrive, seconds: float) -> Stretch:
 
 @fault(
     'clock set back by 0.3 s', 0.3,
-    then=True, says=(UNSURE, 'unlikely'), within_s=1.0, recovers=AGAIN, blind=4,
+    **STEPPED, says=(UNSURE, 'stepped_back'), counts={'gaps': 1, 'resets': 0},
 )  # fmt: skip
 def set_back(stretch: Stretch, _: HealthyDrive, seconds: float) -> Stretch:
     """Let the clock be behind by less than a jump; until it has caught up nothing is used."""

@@ -73,6 +73,25 @@ def test_a_gap_and_a_jump_back_become_the_newest_and_a_dropped_stamp_does_not():
         assert judged(NOW, NOW + jump, NOW + jump)[-1] in {Verdict.DUPLICATE, Verdict.OUT_OF_ORDER}
 
 
+def stream(begin: int, end: int) -> list[int]:
+    """Return stamps of 100 Hz, in milliseconds from now."""
+    return [NOW + each * 1_000_000 for each in range(begin, end, 10)]
+
+
+def test_a_clock_that_was_set_back_by_little_is_a_gap_of_as_much():
+    gate = gate_without_jumps()
+    verdicts = [judge(gate, stamp) for stamp in [*stream(0, 1000), *stream(700, 1010)]]
+    assert verdicts[100:130] == [Verdict.OUT_OF_ORDER] * 29 + [Verdict.DUPLICATE]
+    assert verdicts[130] is Verdict.GAP
+    assert gate.aside_ns == 300_000_000
+
+
+@pytest.mark.parametrize('late', [stream(800, 1000), stream(520, 700), stream(520, 760)])
+def test_what_is_only_late_is_no_gap(late):
+    verdicts = judged(*stream(0, 1000), *late, *stream(1000, 1020))
+    assert verdicts[-2:] == [Verdict.ACCEPT] * 2
+
+
 @given(st.lists(st.integers(-2, 2 * MAX_GAP_NS), max_size=40), st.integers(1, NOW))
 def test_accepted_stamps_only_increase(stamps, shift):
     gate = gate_without_jumps()

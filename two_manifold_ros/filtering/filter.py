@@ -301,7 +301,7 @@ class Filter:
             self.counters['gaps'] += 1
             period_ns = self.running.period_ns
             began = int(self._averager.clock[1]) - period_ns
-            ticks = round((stamp_ns - began) / period_ns)
+            ticks = round((stamp_ns - began + self._gate.aside_ns) / period_ns)
             # Gaps with less than a tick between them are one.
             self._missed += ticks
             if self._missed > self._window or not self._tick:

@@ -63,11 +63,13 @@ class StampGate(Generic[Item]):
     one flipped bit would cost two resets. So the sample waits. If the next one continues what was
     before the jump, it was *wild* and is dropped. If not, the jump is believed, and it passes
     first. Then late samples are sorted, where that is asked for, and each is judged against the
-    newest one used. A step forward by more than ``max_gap_ns`` is a gap.
+    newest one used. A step forward by more than ``max_gap_ns`` is a gap. So is a clock that was
+    set back: where for longer than that only older stamps came, which the next one continues.
 
     ``jump_ns``, by default the longest gap and how late samples may come, may change on the way. A
-    sample may come ``reorder_ns`` late, less than ``JUMP_BACK_NS``; all others wait as long. A
-    stamp that ``jumped`` is there with its item until the next one decides what that means.
+    sample may come ``reorder_ns`` late, less than ``JUMP_BACK_NS``; all others wait as long.
+    During ``aside_ns`` before the newest stamp nothing was used. A stamp that
+    ``jumped`` is there with its item until the next one decides what that means.
     """
 
     def __init__(self, max_gap_ns: int, jump_ns: int | None = None, reorder_ns: int = 0) -> None:
@@ -76,11 +78,14 @@ class StampGate(Generic[Item]):
         self._forget()
 
     def _forget(self) -> None:
-        # Newest that came without a jump; late ones by stamp; newest one used.
+        self.aside_ns = 0
+        # Newest that came without a jump; late ones by stamp; newest one used, and the first and
+        # last of the older ones since.
         self._came: int | None = None
         self.jumped: tuple[int, Item] | None = None
         self._late: list[tuple[int, Item]] = []
         self._used: int | None = None
+        self._older: tuple[int, int] | None = None
 
     @property
     def waiting(self) -> int:
@@ -162,11 +167,17 @@ class StampGate(Generic[Item]):
             return Verdict.START
         step = stamp - newest
         if -JUMP_BACK_NS < step <= 0:
+            first, last = self._older or (stamp, stamp)
+            self._older = first, max(last, stamp)
             return Verdict.OUT_OF_ORDER if step else Verdict.DUPLICATE
-        self._used = stamp
+        # For how long older stamps came that this one continues.
+        first, last = self._older or (stamp, stamp)
+        continues = last - first > self._max_gap and 0 < stamp - last <= self._max_gap
+        self.aside_ns = stamp - first if continues else 0
+        self._used, self._older = stamp, None
         if step < 0:
             return Verdict.JUMP_BACK
-        return Verdict.GAP if step > self._max_gap else Verdict.ACCEPT
+        return Verdict.GAP if step > self._max_gap or self.aside_ns else Verdict.ACCEPT
 
 
 @dataclass(frozen=True)
