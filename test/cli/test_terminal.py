@@ -28,12 +28,12 @@ def seen(*commands: str) -> str:
     """Return what commands that succeed write to one terminal, without colours."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack('4H', 24, 80, 0, 0))
-    left_out = {'COLUMNS', 'LINES', 'NO_COLOR', 'FORCE_COLOR'}
-    environment = {name: each for name, each in os.environ.items() if name not in left_out}
+    environment = os.environ | {'TERM': 'xterm-256color'}
+    for name in ('COLUMNS', 'LINES', 'NO_COLOR', 'FORCE_COLOR'):
+        environment.pop(name, None)
     process = subprocess.Popen(
         [sys.executable, '-c', SEVERAL, json.dumps([each.split() for each in commands])],
-        stdin=follower, stdout=follower, stderr=follower,
-        env=environment | {'TERM': 'xterm-256color'},
+        stdin=follower, stdout=follower, stderr=follower, env=environment,
     )  # fmt: skip
     os.close(follower)
     written = b''
