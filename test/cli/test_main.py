@@ -49,23 +49,6 @@ def test_errors_become_one_line_and_a_status_but_no_bug(monkeypatch, command, er
     assert output.count('\n') == len(output.splitlines()) == bool(line)
 
 
-@pytest.mark.parametrize(('name', 'status'), [('SIGINT', 130), ('SIGTERM', 143), ('SIGHUP', 129)])
-def test_signals_end_a_command_after_cleaning_up(name, status):
-    code = (
-        'import signal, sys; from two_manifold_ros import __main__ as module\n'
-        # Whoever started the tests may ignore hang-ups, as nohup does.
-        'signal.signal(signal.SIGHUP, signal.SIG_DFL)\n'
-        'def run(arguments):\n'
-        '    try:\n'
-        f'        signal.raise_signal(signal.{name})\n'
-        '    finally:\n'
-        "        print('cleaned up')\n"
-        'module._run = run; sys.exit(module.main())'
-    )
-    done = subprocess.run([sys.executable, '-c', code], capture_output=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (status, b'cleaned up\n', b'')
-
-
 @pytest.mark.parametrize(
     ('arguments', 'hint'),
     [

@@ -14,15 +14,8 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from two_manifold_ros.cli.verdict import (
-    of_evaluation,
-    of_inspection,
-    of_routes,
-    of_training,
-    Verdict,
-    word_for,
-    WORDS,
-)
+from two_manifold_ros.cli import verdict
+from two_manifold_ros.cli.verdict import Verdict, word_for
 from two_manifold_ros.evaluation.evaluate import Evaluation
 from two_manifold_ros.evaluation.scores import HorizonScore, score
 from two_manifold_ros.inspection.inspecting import inspect_recording
@@ -47,8 +40,8 @@ def test_the_word_is_by_the_share_of_the_mean_error_that_is_left(error, publishe
 
 @given(SHARES, SHARES, SHARES, SHARES)
 def test_no_word_is_better_for_a_larger_error_or_for_fewer_positions(first, more, least, rest):
-    better = WORDS.index(word_for(first, 1.0, least + (1.0 - least) * rest))
-    assert better <= WORDS.index(word_for(first + more, 1.0, least))
+    better = verdict.WORDS.index(word_for(first, 1.0, least + (1.0 - least) * rest))
+    assert better <= verdict.WORDS.index(word_for(first + more, 1.0, least))
 
 
 HELD_OUT = {'followed_m': 0.069, 'mean_position_m': 4.2, 'published_share': 1.0}
@@ -90,7 +83,7 @@ REFUSED = {
 )
 def test_a_training_is_judged_by_what_it_held_out(model, until, words):
     args = Namespace(output='m.npz', bags=['bag'], until=until)
-    assert said_by(of_training(model, args), *words)
+    assert said_by(verdict.of_training(model, args), *words)
 
 
 def evaluation_of(
@@ -118,7 +111,7 @@ def judged(found: Evaluation, *trained_on: str, start: float | None = None) -> V
         summary={'recordings': trained_on, 'seconds': 300.0, 'laps': 6.5},
     )  # fmt: skip
     args = Namespace(model='m.npz', bags=['./bag/'], start=start, vehicle=None, report=None)
-    return of_evaluation(args, model, found)
+    return verdict.of_evaluation(args, model, found)
 
 
 @pytest.mark.parametrize(
@@ -173,16 +166,18 @@ BARE = replace(drive(), positions=None)
 def test_recordings_are_judged_by_the_most_serious_warning(recordings, words):
     reports = [inspect_recording(each) for each in recordings]
     for order in (reports, reports[::-1]):
-        assert said_by(of_inspection(order, Namespace(bags=['bag'], imu_topic=None)), *words)
+        assert said_by(
+            verdict.of_inspection(order, Namespace(bags=['bag'], imu_topic=None)), *words
+        )
 
 
 def test_of_several_routes_the_worst_gives_the_word_and_the_cure():
     hall, ring = Verdict('good', 'It is good.', 'drive'), Verdict('poor', 'It is poor.', 'record')
-    both = of_routes({'hall': hall, 'ring': ring})
+    both = verdict.of_routes({'hall': hall, 'ring': ring})
     assert both == ('poor', 'hall: It is good.\nring: It is poor.', 'record')
 
 
 def test_the_next_command_reads_the_same_topics_of_the_same_bags():
     args = Namespace(bags=['my run', 'b'], imu_topic='/imu/raw', position_topic=None)
-    found = of_inspection([inspect_recording(drive())], args)
+    found = verdict.of_inspection([inspect_recording(drive())], args)
     assert found.next == "two-manifold train 'my run' b --imu-topic /imu/raw -o model.npz"

@@ -18,14 +18,18 @@ pytest.importorskip('distributed', reason='Dask is not installed (extra: fleet)'
 pytestmark = pytest.mark.xdist_group('fleet')
 
 
-def test_bags_are_inspected_and_evaluated_by_workers_as_here(command, slot_car_bag, model_file):
+def test_bags_are_inspected_and_evaluated_by_workers_as_here(
+    command, slot_car_bag, model_file, tmp_path
+):
     bags = [slot_car_bag, slot_car_bag]
-    said = {}
+    said = []
     for workers in ((), ('--workers', 2)):
-        inspected = json.loads(command('inspect', *bags, *workers, '--json').out)
+        inspected = command('inspect', *bags, tmp_path / 'none', *workers, '--json', status=2)
         scores = json.loads(command('evaluate', model_file, *bags, *workers, '--json').out)
-        said[workers] = inspected, scores['horizons']
-    assert said[()] == said['--workers', 2]
+        said.append((json.loads(inspected.out), scores['horizons']))
+    assert said[0] == said[1]
+    assert list(said[0][0]['unread']) == [str(tmp_path / 'none')]
+    assert len(said[0][0]['recordings']) == 2
 
 
 @pytest.fixture(scope='module')
