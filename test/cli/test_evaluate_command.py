@@ -135,54 +135,32 @@ def test_a_table_and_json_say_how_soon_the_route_is_known(slot_car_bag, command)
     assert content['verdict']['next'].endswith('learner:=map')
 
 
-SENSORS = ('magnetometer', 'wheel')
 NAMED = ['--sensor-topic', '/magnetometer', '--sensor-topic', '/wheel:twist.linear.x']
 
 
-@pytest.fixture(scope='module')
-def sensed(tmp_path_factory):
-    """Return models with sensors and without, and a bag with sensors and without."""
-    pytest.importorskip('rosbags')
-    from two_manifold_ros.__main__ import main  # noqa: PLC0415 - needs rosbags
-
-    folder = tmp_path_factory.mktemp('sensed')
-    for name, seed, sensors in (('first', 1, SENSORS), ('second', 2, SENSORS), ('without', 2, ())):
+def test_a_model_knows_its_sensors_and_is_better_with_them(command, tmp_path):
+    sensors = ('magnetometer', 'wheel')
+    for name, seed, given in (('first', 1, sensors), ('second', 2, sensors), ('without', 2, ())):
         run = simulate(SlotCarSettings(seed, rate_hz=10.0), laps=10)
-        write_run(run, folder / name, sensors)
-    models = [folder / 'with.npz', folder / 'without.npz']
-    for model, given in zip(models, (NAMED, []), strict=True):
-        arguments = [folder / 'first', '-o', model, '--window', '20', '--horizons', '0,5', *given]
-        assert main(['train', *map(str, arguments)]) == 0
-    return models, folder / 'second', folder / 'without'
-
-
-def test_a_model_knows_its_sensors_and_is_better_with_them(sensed, command, tmp_path):
-    models, bag, without = sensed
-    known, alone = map(load_model, models)
+        write_run(run, tmp_path / name, given)
+    model = tmp_path / 'm.npz'
+    settings = ['--window', 20, '--horizons', '0,5']
+    command('train', tmp_path / 'first', '-o', model, *settings, *NAMED)
     fields = [f'/magnetometer:magnetic_field.{axis}' for axis in 'xyz']
-    assert known.further_names == (*fields, '/wheel:twist.linear.x')
-    assert alone.further_names == ()
+    assert load_model(model).further_names == (*fields, '/wheel:twist.linear.x')
+    assert command.json('info', model)['sensors'][1]['topic'] == '/wheel'
     errors = []
-    for model, given in zip([0, 1, 0, 0], ([bag], [bag], [without], [bag, *NAMED]), strict=True):
-        said = command('evaluate', models[model], *given, '--json')
-        assert ('The model goes on without this sensor.' in said.err) == (without in given)
+    for name, named in (('second', ()), ('second', NAMED), ('without', ())):
+        said = command('evaluate', model, tmp_path / name, *named, '--json')
+        assert ('The model goes on without this sensor.' in said.err) == (name == 'without')
         errors.append(json.loads(said.out)['horizons']['0']['all']['rmse_m'])
-    # A bag without its sensors is filtered as if there were none.
-    assert errors[0] == errors[3] < errors[1] == errors[2]
-    written = command.json('replay', models[0], bag, '-o', tmp_path / 'bag')
+    assert errors[0] == errors[1] < errors[2]
+    written = command.json('replay', model, tmp_path / 'second', '-o', tmp_path / 'bag')
     assert written['messages']['position']
-    assert command.json('info', models[0])['sensors'][1]['topic'] == '/wheel'
-
-
-@pytest.mark.parametrize(
-    ('topics', 'words'),
-    [
+    for topics, words in (
         (['/wheel'], 'but the model takes /magnetometer:'),
-        (['/wheel', '/wheel'], 'named as a sensor twice'),
         (['/magnetometer', '/wheel:x'], 'but the model takes /magnetometer:'),
-    ],
-)
-def test_other_sensors_than_those_of_the_model_are_refused(topics, words, sensed, command):
-    models, bag, _ = sensed
-    named = [each for topic in topics for each in ('--sensor-topic', topic)]
-    assert words in command.refused('evaluate', models[0], bag, *named)
+        (['/wheel', '/wheel'], 'named as a sensor twice'),
+    ):
+        named = [each for topic in topics for each in ('--sensor-topic', topic)]
+        assert words in command.refused('evaluate', model, tmp_path / 'second', *named)

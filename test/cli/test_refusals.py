@@ -36,6 +36,9 @@ COMPARISON = [
     ('--test {bag}', 'learned from and followed'),
 ]
 REFUSED = [
+    ('inspect {bag} --imu-topic /none', '/none, which is not there'),
+    ('inspect {bag} --imu-topic /reference:pose.x', 'pose.x.linear_acceleration.x'),
+    ('inspect {bag} --position-topic /imu', 'name a topic of type '),
     ('simulate -o {new} --laps 0', 'laps'),
     ('simulate -o {new} --noise -1', 'noise'),
     ('simulate -o {new} --rate inf', 'rate'),
@@ -51,7 +54,6 @@ REFUSED = [
     ('evaluate {model} {bag} --from -1', '--from -1 must be at least 0'),
     ('evaluate {model} {bag} --until 1', 'no estimate has a true position to compare with'),
     ('evaluate {model} {bag} --from nan', "argument --from: 'nan' is no number of seconds"),
-    ('evaluate {model} {bag} --position-topic /imu', '--position-topic'),
     ('evaluate {model} {bag} --imu-topic /reference', '--imu-topic'),
     ('evaluate {none} {bag}', '{none}: there is no such model file'),
     ('evaluate {model} {none}', '{none} does not exist'),
