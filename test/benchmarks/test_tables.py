@@ -7,7 +7,6 @@ from adaptation_trials import (
     feed,
     FILLED,
     joined,
-    LAP,
     laps_until_back,
     longest_run,
     MEAN,
@@ -53,9 +52,8 @@ def test_every_section_is_on_the_page_with_its_command_and_its_columns():
 
 
 def test_laps_until_back_take_two_together():
-    assert laps_until_back(np.array([0.5, 2.0, 0.9, 0.9]), 1.0) == 2
-    assert laps_until_back(np.array([0.9, 0.9, 2.0, 2.0]), 1.0) == 0
-    assert laps_until_back(np.full(4, 2.0), 1.0) is None
+    for errors, laps in (([0.5, 2.0, 0.9, 0.9], 2), ([0.9, 0.9, 2.0, 2.0], 0), ([2.0] * 4, None)):
+        assert laps_until_back(np.array(errors), 1.0) == laps
     assert longest_run([True, False, True, True]) == 2
 
 
@@ -63,7 +61,6 @@ def test_laps_until_back_take_two_together():
 def test_what_is_reported_is_judged_before_positions_are_given(name):
     made = drive(world_named('slot_car'), seconds=8.0).recording
     stream = joined([made, made], 7.0)
-    assert stream.laps[0] == pytest.approx(0.0, abs=0.1)
     assert (np.diff(stream.laps) > -0.01).all()
     learner = make_learner(name)
     ticks = feed(learner, stream, 0, len(made.imu.stamps))
@@ -71,20 +68,17 @@ def test_what_is_reported_is_judged_before_positions_are_given(name):
     # All but the first three of eight seconds.
     assert ticks[:, FILLED].mean() == pytest.approx(5 / 8, abs=0.02)
     # It knows nothing yet, so that the mean position stands for it.
-    assert len(ticks) > 100
     assert not ticks[:, VALID].any()
     np.testing.assert_array_equal(ticks[:, ERROR], ticks[:, MEAN])
-    assert ticks[-1, LAP] <= stream.laps[-1]
     assert learner.reference.counters['used'] > 100
 
 
 def test_a_spoiled_lap_is_spoiled_alone():
     stream = joined([drive(world_named('slot_car'), seconds=8.0).recording], 7.0)
     for name, each in poisoned(stream, 100, 200, 0).items():
-        same = (each.samples == stream.samples).all(axis=1)
-        assert same[:100].all()
-        assert same[200:].all()
-        assert same[100:200].any() == (name in {'none', 'wrong positions'})
+        changed = stream.stamps[(each.samples != stream.samples).any(axis=1)]
+        assert len(changed) == (0 if name in {'none', 'wrong positions'} else 100)
         moved = stream.fix_stamps[(each.fixes != stream.fixes).any(axis=1)]
         assert moved.any() == (name in {'lifted', 'other route', 'wrong positions'})
-        assert ((moved >= stream.stamps[100]) & (moved < stream.stamps[200])).all()
+        for spoilt in (changed, moved):
+            assert ((spoilt >= stream.stamps[100]) & (spoilt < stream.stamps[200])).all()

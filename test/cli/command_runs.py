@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from two_manifold_ros.__main__ import main
+from two_manifold_ros.cli.verdict import Verdict
 
 RUN = 'import sys; from two_manifold_ros.__main__ import main; sys.exit(main())'
 """The same in a process of its own."""
@@ -48,3 +49,8 @@ class Command:
             assert each.startswith(('two-manifold: note: ', 'two-manifold: warning: '))
         assert line.startswith('two-manifold: error: ')
         return line.removeprefix('two-manifold: error: ')
+
+
+def said_by(found: Verdict, word: str, *words: str) -> bool:
+    """Return whether a verdict has a word, and other words in its lines."""
+    return found.word == word and all(each in ' '.join(found.lines) for each in words)

@@ -24,11 +24,7 @@ from two_manifold_ros.recordings.recording import Recording
 
 highlevel = pytest.importorskip('rosbags.highlevel')
 
-ABSURD = {
-    'rates x 1e4': scaled(1.0, 1e4),
-    'rates x 1e9': scaled(1.0, 1e9),
-    'accelerations x 1e5': scaled(1e5, 1.0),
-}
+ABSURD = {'rates x 1e9': scaled(1.0, 1e9), 'accelerations x 1e5': scaled(1e5, 1.0)}
 
 
 def words_of_the_node(fault: str, model: RouteModel, wrong: Recording) -> str:
@@ -62,11 +58,11 @@ def test_a_wrong_imu_has_the_sentence_of_the_node(fault, slot_car_model, slot_ca
     except InputError as error:
         found = str(error)
     assert words in found
-    assert '\n' not in found
 
     ends: list[Assessment] = []
     with BagWriter(tmp_path / 'bag') as bag:
         written = replay(slot_car_model, wrong, bag, ended=ends.append)
+    assert words in ends[0].why or 'position' in written
     with highlevel.AnyReader([tmp_path / 'bag']) as reader:
         (reports,) = (each for each in reader.connections if each.topic == '/diagnostics')
         said = [
@@ -75,7 +71,6 @@ def test_a_wrong_imu_has_the_sentence_of_the_node(fault, slot_car_model, slot_ca
         ]
     assert sum(words in each for each in said) > 0.4 * len(said)
     assert len(said) >= 0.8 * np.ptp(drive.imu.stamps) * 1e-9
-    assert words in ends[0].why or 'position' in written
 
     scene = Scene('')
     filter_into(scene, scene.vehicle('car'), slot_car_model, wrong)

@@ -18,10 +18,9 @@ TRAINING = [
     ('--window 400', 'training needs more than two windows of 400 ticks (80.0 s)'),
     ('--until 3 --window 20', 'the longest stretch without a gap is 2.9 s'),
     ('--until 0', '--until 0 must be more than 0'),
-    ('--until soon', "argument --until: 'soon' is no number of seconds"),
     ('--position-lag soon', "a position lag of 'soon' is neither"),
     ('--readout ridge', 'must be one of sharpened, mkdr'),
-    ('--observation raw --features 9', 'method route has no features, observation: leave them'),
+    ('--observation raw --features 9', 'method route has no features, observation: leave it out'),
     ('--states 1', 'states is 1, but with method route it must be 2 to 1000'),
     ('--method best', "argument --method: invalid choice: 'best'"),
     ('--imu-topic /wheel', '/wheel'),
@@ -29,17 +28,17 @@ TRAINING = [
     ('--sensor-topic /wheel --method tpsr', 'takes no --sensor-topic'),
 ]
 COMPARISON = [
-    ('--rate 1e9', 'rate'),
     ('--share 1.5', 'between 0 and 1'),
     ('--share 0.99', 'training needs more than two windows'),
     ('--share 0.02', 'the part to follow has no stretch longer than a window'),
-    ('--horizons 5,10', 'must start with 0'),
-    ('--horizons now', 'must be whole numbers of ticks'),
     ('--test {none}', '{none} does not exist'),
     ('{again} --share 0.5', '--share cuts a single bag'),
     ('--test {bag}', 'learned from and followed'),
 ]
 REFUSED = [
+    ('inspect {bag} --imu-topic /none', '/none, which is not there'),
+    ('inspect {bag} --imu-topic /reference:pose.x', 'pose.x.linear_acceleration.x'),
+    ('inspect {bag} --position-topic /imu', 'name a topic of type '),
     ('simulate -o {new} --laps 0', 'laps'),
     ('simulate -o {new} --noise -1', 'noise'),
     ('simulate -o {new} --rate inf', 'rate'),
@@ -50,15 +49,11 @@ REFUSED = [
     ('laps {model} {bag} --sectors "0.6 0.3"', 'in the order driven'),
     # Before a bag is read.
     ('laps {model} {none} --start-line 7', "start line '7'"),
-    ('evaluate {model} {bag} --from 900', 'it lasts 46.5 s, so choose a part of 0 to 46.5'),
     ('evaluate {model} {bag} --from 900 --until 950', 'no IMU sample --from 900 --until 950: it'),
     ('evaluate {model} {bag} --from 20 --until 10', '--until 10 must be more than --from 20'),
     ('evaluate {model} {bag} --from -1', '--from -1 must be at least 0'),
-    ('evaluate {model} {bag} --until -3', '--until -3 must be more than 0'),
     ('evaluate {model} {bag} --until 1', 'no estimate has a true position to compare with'),
     ('evaluate {model} {bag} --from nan', "argument --from: 'nan' is no number of seconds"),
-    ('evaluate {model} {bag} --until inf', "argument --until: 'inf' is no number of seconds"),
-    ('evaluate {model} {bag} --position-topic /imu', '--position-topic'),
     ('evaluate {model} {bag} --imu-topic /reference', '--imu-topic'),
     ('evaluate {none} {bag}', '{none}: there is no such model file'),
     ('evaluate {model} {none}', '{none} does not exist'),
@@ -75,29 +70,24 @@ REFUSED = [
     ('learn {bag} --from 1000', 'it lasts 46.5 s'),
     ('learn --learner hmm {bag}', "argument --learner: invalid choice: 'hmm'"),
     ('learn {bag} --positions-until 5000', 'below the 46 s driven'),
-    ('learn {bag} --positions-until 0', '--positions-until 0 must be above 0'),
     ('learn {none}', '{none}'),
     ('evaluate {model}', 'required: BAG'),
     ('evaluate {model} {bag} --vehicle {empty}', 'two-manifold vehicle'),
     ('evaluate {model} {bag} --fleet --vehicle {empty}', '--fleet'),
-    ('reproduce', 'name an experiment; see two-manifold reproduce --list'),
     ('reproduce hamster', 'there is no experiment hamster'),
     ('reproduce video --seed -1', 'counts sets of draws from 0 on'),
     ('reproduce video -o {bag}/metadata.yaml', 'the system refuses it (File exists)'),
     ('view', 'name MODEL and BAG'),
     ('view {model} a b', 'name MODEL and BAG'),
-    ('view {none}', 'name MODEL and BAG'),
     ('view {model} {none}', '{none}'),
     ('view {model} bag --port 70000', 'port'),
     ('view {model} b --live', 'at most a MODEL before --live'),
     ('train {none} {none}2 -o {new} --routes a', '1 names of routes for 2 bags'),
     ('train {none} {none}2 -o {new} --routes a/,b', 'write MAP/LINE'),
     ('train {none} {none}2 -o {new} --routes a,', "'' is no name of a route"),
-    ("train {none} {none}2 -o {new} --routes ' , a'", "'' is no name of a route"),
     ("train {none} {none}2 -o {new} --routes ''", '1 names of routes for 2 bags'),
     ('info {long}', LONG),
     ('train bag -o {long}', LONG),
-    ('atlas add {long} -o {new}', LONG),
     ('simulate -o {long}/name --laps 1', LONG),
     ('view {long} bag', LONG),
     *((f'train {{bag}} -o {{new}} {given}', words) for given, words in TRAINING),
@@ -109,9 +99,8 @@ REFUSED = [
 def test_it_is_refused_with_the_cause(line, words, slot_car_bag, model_file, tmp_path, command):
     if '--live' in line:
         pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-    given = {'bag': slot_car_bag, 'model': model_file, 'none': tmp_path / 'none'}
-    given |= {'new': tmp_path / 'new', 'empty': tmp_path / 'empty.json', 'again': slot_car_bag}
-    given['long'] = 'ä' * 128
+    given = {each: tmp_path / each for each in ('none', 'new', 'empty')}
+    given |= {'bag': slot_car_bag, 'again': slot_car_bag, 'model': model_file, 'long': 'ä' * 128}
     given['empty'].write_text('{}')
     said = command.refused(*(each.format(**given) for each in shlex.split(line)))
     assert words.format(**given) in said

@@ -33,18 +33,14 @@ def test_a_report_is_written_beside_what_is_printed(
     said = command(*given, '--report', page).out
     assert str(page) in said
     html = page.read_text(encoding='utf-8')
-    # The tabs of a browser differ.
-    title = html.partition('<title>')[2].partition('</title>')[0]
-    assert title.startswith(f'{slot_car_bag.name}:')
+    assert f'<title>{slot_car_bag.name}:' in html
     # The verdict is the first line, once, and the first paragraph.
     verdict, then, *others = said.splitlines()
     assert re.search(f': ({"|".join(WORDS)})[.]$', verdict)
     assert then.startswith('Next: ')
     assert not {verdict, then} & set(others)
     assert f'<p>{escape(f"{verdict} {then}")}</p>' in html.partition('<h2')[0]
-    for part in parts:
-        assert part in html
-    assert len(html.encode()) < 2_000_000
+    assert all(part in html for part in parts)
 
 
 @pytest.mark.slow
@@ -59,14 +55,12 @@ def test_another_process_writes_the_same_bytes(command, slot_car_bag, tmp_path):
 
 def test_without_the_library_a_report_is_refused_in_one_sentence(slot_car_bag, tmp_path):
     program = f'import sys; sys.modules["bokeh"] = None; {RUN}'
-    command = [sys.executable, '-c', program, 'inspect', str(slot_car_bag)]
-    done = subprocess.run(
-        [*command, '--report', str(tmp_path / 'page.html')],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    given = 'inspect', str(slot_car_bag), '--report', str(tmp_path / 'page.html')
+    command = [sys.executable, '-c', program, *given]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    (line,) = done.stderr.splitlines()
     assert done.returncode == 2
-    assert 'pip install bokeh' in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    assert 'pip install bokeh' in line
 
 
 browse, browser = browsing.browse, browsing.browser
@@ -74,13 +68,12 @@ browse, browser = browsing.browse, browsing.browser
 
 def test_a_model_is_run_over_a_bag_beside_the_truth(browse, model_file, slot_car_bag):
     before = sorted(slot_car_bag.iterdir())
-    command = [sys.executable, '-m', 'two_manifold_ros', 'view', '--port', '0', '--no-browser']
+    given = 'view', '--port', '0', '--no-browser', str(model_file), str(slot_car_bag)
     process = subprocess.Popen(
-        [*command, str(model_file), str(slot_car_bag), '--from', '10'],
+        [sys.executable, '-c', RUN, *given, '--from', '10'],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
-        assert process.stdout is not None
         line = process.stdout.readline()
         assert re.match(r'http://127\.0\.0\.1:\d+/ ', line), line
         tab = browse(line.split()[0])
@@ -93,7 +86,7 @@ def test_a_model_is_run_over_a_bag_beside_the_truth(browse, model_file, slot_car
         tab.until('model("path").data.x.length >= 9')
         assert len(tab.columns('route')['xs']) >= 1
         assert tab.value('time', 'end') == pytest.approx(36.5, abs=0.2)
-        assert sorted(slot_car_bag.iterdir()) == before, 'the folder of a bag is not touched'
+        assert sorted(slot_car_bag.iterdir()) == before
         tab.page.close()
     finally:
         # As Ctrl-C does; it has to end well.
@@ -105,5 +98,4 @@ def test_a_model_is_run_over_a_bag_beside_the_truth(browse, model_file, slot_car
 
 def test_without_ros_live_says_what_is_missing(command, monkeypatch):
     monkeypatch.setitem(sys.modules, 'two_manifold_ros.nodes.watching', None)
-    refused = command.with_arguments('view').refused('--live')
-    assert '--live listens to nodes and needs ROS 2' in refused
+    assert '--live listens to nodes and needs ROS 2' in command.refused('view', '--live')

@@ -15,7 +15,6 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.experiment import at_least, Experiment, EXPERIMENTS
 
 COUNT = len(EXPERIMENTS)
-LIMIT = 0.5
 
 
 @pytest.fixture
@@ -29,7 +28,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
             progress('working', 0.5)
             figure = SimpleNamespace(savefig=lambda file, **_: file.write(str(seed).encode()))
             value = found.value(experiment.name, quick, seed)
-            return [at_least(f'R2 of {experiment.name}', 'Fig. 7', value, LIMIT)], figure
+            return [at_least(f'R2 of {experiment.name}', 'Fig. 7', value, 0.5)], figure
 
         return run
 
@@ -48,9 +47,7 @@ def test_one_line_for_a_claim_and_a_picture(runs, tmp_path, reproduce):
     output = reproduce('video').out
     (line,) = [line for line in output.splitlines() if 'R2 of' in line]
     assert line.split() == ['R2', 'of', 'video,', 'at', 'least', '0.5', 'Fig.', '7', '1', 'pass']
-    picture = tmp_path / 'a' / 'b' / 'video.png'
-    assert picture.exists()
-    assert output.endswith(f'The picture is {picture}.\n')
+    assert output.endswith(f'The picture is {tmp_path / "a" / "b" / "video.png"}.\n')
     assert runs.calls == [('video', False, 0)]
 
 
@@ -62,7 +59,6 @@ def test_all_go_on_after_a_failure_which_is_in_the_status(runs, tmp_path, reprod
     claim = {'what': 'R2 of rr-hmm, at least 0.5', 'paper': 'Fig. 7', 'ours': '0'}
     assert failed['claims'] == [claim | {'passed': False, 'value': 0.0, 'limit': 0.5}]
     assert (failed['name'], failed['error']) == ('rr-hmm', None)
-    assert all(0.0 <= each['seconds'] < 60.0 for each in content)
     assert all((tmp_path / 'a' / 'b' / each['picture']).exists() for each in content)
     reproduce('all', '--json', '--quick')
     assert [quick for _, quick, _ in runs.calls] == [False] * COUNT + [True] * COUNT
@@ -82,8 +78,6 @@ def test_what_breaks_off_takes_no_other_with_it(fault, runs, reproduce):
     assert broken['error'] == f'{type(fault).__name__}: {fault}'
     assert 'Traceback' in output.err
     assert len(runs.calls) == COUNT
-    words = ' '.join(reproduce('all', '--quick', status=1).out.split())
-    assert words.count('rr-hmm broke off 0 fail') == 1
     # Bad input to one alone is bad input.
     if isinstance(fault, InputError):
         assert reproduce.refused('rr-hmm') == str(fault)

@@ -18,7 +18,6 @@ from two_manifold_ros.model.model_file import load_model, model_parts, save_mode
 from two_manifold_ros.model.vehicle import load_vehicle
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings import reading
-from two_manifold_ros.recordings.bag import Bag
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate, write_run
@@ -54,6 +53,8 @@ def test_people_are_told_and_what_is_written_is_kept(
     assert all(each.format(**given) in said for each in words)
     if 'new} ' in f'{line} ':
         before = {path: path.read_bytes() for path in (tmp_path / 'new').iterdir()}
+        assert DRIVER not in said
+        assert not any(DRIVER.encode() in each for each in before.values())
         assert 'exists already' in command.refused(*asked)
         assert {path: path.read_bytes() for path in (tmp_path / 'new').iterdir()} == before
 
@@ -65,21 +66,12 @@ def test_a_simulated_bag_is_the_drive_of_the_options(tmp_path, command):
     recording = read_recording(str(tmp_path / 'bag'))
     np.testing.assert_array_equal(recording.imu.samples, expected.imu)
     assert summary['seconds'] == np.ptp(expected.stamps_ns) / 1e9
-    assert summary['metres'] == np.ptp(expected.distances)
     counts = [(each['topic'], each['messages'], each['rate_hz']) for each in summary['topics']]
-    assert counts == [
-        ('/imu', len(recording.imu.stamps), 60.0),
-        ('/reference', len(recording.positions.stamps), 30.0),
-    ]
+    assert counts[0] == ('/imu', len(recording.imu.stamps), 60.0)
+    assert counts[1] == ('/reference', len(recording.positions.stamps), 30.0)
 
 
-def test_names_of_people_are_left_out_and_columns_are_an_option(tmp_path, command):
-    session = racechrono(tmp_path / 'session.csv', drive(20.0))
-    content = command.json('import', session, '-o', tmp_path / 'bag')
-    with Bag(tmp_path / 'bag') as bag:
-        raw = b''.join(raw for _, _, raw in bag.messages(bag.topics))
-    assert DRIVER.encode() not in raw
-    assert DRIVER not in json.dumps(content)
+def test_columns_are_an_option(tmp_path, command):
     table = tmp_path / 'table.csv'
     table.write_text('a,b\n0,1\n0.1,2\n0.2,3\n')
     command('import', table, '-o', tmp_path / 'other', '--columns', 't=a,ax=b:g')
@@ -107,25 +99,20 @@ def test_a_replayed_bag_holds_what_the_json_counts(
     content = command.json('replay', model_file, slot_car_bag, '-o', tmp_path / 'bag')
     assert content['messages']['position'] == samples - 1 - 19
     with highlevel.AnyReader([tmp_path / 'bag']) as reader:
-        counts = {each.topic.strip('/'): each.msgcount for each in reader.connections}
-        durable = {
-            each.topic: [qos.durability.name for qos in each.ext.offered_qos_profiles]
-            for each in reader.connections
-        }
-    assert counts == content['messages']
-    assert durable['/markers'] == ['TRANSIENT_LOCAL']
-    assert 'TRANSIENT_LOCAL' not in durable['/position']
+        topics = {each.topic.strip('/'): each for each in reader.connections}
+    assert {name: each.msgcount for name, each in topics.items()} == content['messages']
+    for name in ('markers', 'position'):
+        durable = {each.durability.name for each in topics[name].ext.offered_qos_profiles}
+        assert ('TRANSIENT_LOCAL' in durable) == (name == 'markers')
 
 
 def test_a_vehicle_is_measured_and_evaluated(command, model_file, tmp_path):
-    """Its gyroscope is scaled, and its accelerometer is biased."""
+    """Its gyroscope is scaled."""
     bag, found = tmp_path / 'bag', tmp_path / 'vehicle.json'
     run = simulate(SlotCarSettings(seed=2, rate_hz=10.0), laps=12)
-    imu = run.imu * [1.0, 1.0, 1.0, 1.0, 1.0, 1.12] + [0.0, 0.6, 0.0, 0.0, 0.0, 0.0]
-    write_run(replace(run, imu=imu), bag)
+    write_run(replace(run, imu=run.imu * [1.0, 1.0, 1.0, 1.0, 1.0, 1.12]), bag)
     said = command.json('vehicle', model_file, bag, '-o', found)
     written = load_vehicle(str(found))
-    assert said['counted'] > 0.5 * said['ticks']
     np.testing.assert_allclose(np.degrees(written.angles), said['angles_deg'])
     assert written.scales[5] == pytest.approx(0.12, abs=4.0 * written.deviations[8])
     words = command.words('vehicle', model_file, bag)
@@ -146,10 +133,9 @@ def test_what_a_drive_does_not_show_is_not_measured(command, tmp_path):
     settings = TrainingSettings(window=20, horizons=(0, 5), sharpness=0.2)
     save_model(train_model([run_to_recording(planar)], settings), tmp_path / 'planar.npz')
     words = command.words('vehicle', tmp_path / 'planar.npz', tmp_path / 'planar')
-    for name in ('linear_acceleration.z', 'angular_velocity.x', 'angular_velocity.y'):
-        assert f'scale error of {name} not measured - ' in words
-        assert re.search(rf'bias of {name}, \S+ not measured -', words)
-    assert not re.search(r'angular_velocity.z(, \S+)? not measured', words)
+    for measure in ('scale error of ', 'bias of '):
+        found = re.findall(rf'{measure}(\S+?)(?:, \S+)? not measured - ', words)
+        assert found == ['linear_acceleration.z', 'angular_velocity.x', 'angular_velocity.y']
 
 
 SHORT = (
@@ -181,13 +167,10 @@ def test_the_demo_ends_with_a_vehicle_that_is_followed(with_nodes, tmp_path, mon
         demo.run_tour(str(folder))
 
 
-def test_the_json_is_the_header_and_what_is_no_model_is_refused(
+def test_the_json_is_the_header_and_notes_that_cannot_be_read_are_refused(
     model_file, slot_car_model, tmp_path, command
 ):
     assert command.json('info', model_file) == model_parts(load_model(model_file))[0]
-    for options in ([], ['--json']):
-        line = command.refused('info', tmp_path / 'none', *options)
-        assert line.startswith(f'{tmp_path / "none"}: there is no')
     save_model(replace(slot_car_model, summary={'notes': 7}), tmp_path / 'm')
     assert 'its notes on the training cannot be read' in command.refused('info', tmp_path / 'm')
     command.json('info', tmp_path / 'm')
@@ -208,64 +191,42 @@ def test_what_was_undone_of_the_lag_is_said_and_that_the_metres_of_laps_are_none
     save_model(replace(model, frame_id=LAP_FRAME, position_topic=''), tmp_path / 'm')
     laps = command.words('info', tmp_path / 'm')
     assert 'knows laps and no positions: its errors are in seconds of a usual lap' in laps
-    left_out = 'position lag', '(m)', f'{model.imu_topic} ->'
-    assert not any(each in laps for each in left_out)
+    assert 'position lag' not in laps
+    assert '(m)' not in laps
 
 
-def test_the_options_reach_the_reading(ellipse_bag, command):
-    for options, words in (
-        (['--imu-topic', '/none'], '/none, which is not there'),
-        (['--imu-topic', '/pose:pose.x'], 'pose.x.linear_acceleration.x'),
-        (['--position-topic', '/imu'], 'name a topic of type geometry_msgs/PoseStamped'),
-    ):
-        assert words in command.refused('inspect', ellipse_bag, *options)
+def test_receive_times_are_an_option(ellipse_bag, command):
     output = command('inspect', ellipse_bag, '--use-receive-time', '--json')
     note = 'Receive times are used, as asked.'
     assert output.err == f'two-manifold: note: {note}\n'
     assert json.loads(output.out)['recordings'][0]['notes'] == [note]
 
 
-@pytest.mark.slow
 def test_of_many_bags_each_has_a_line_and_one_that_cannot_be_read_costs_no_other(
     tmp_path, ellipse_bag, command
 ):
     late = ellipse.write_bag(tmp_path / 'late', ellipse.drive(late_s=0.2))
     bags = [tmp_path / 'none', ellipse_bag, late, ellipse_bag]
-    for workers in ((), ('--workers', 1)):
-        if workers:
-            pytest.importorskip('distributed', reason='Dask is not installed (extra: fleet)')
-        captured = command('inspect', *bags, *workers, status=2)
-        (line,) = (each for each in captured.err.splitlines() if 'error' in each)
-        assert line.endswith(f'{tmp_path / "none"} does not exist: check the path of the bag.')
-        lines = captured.out.splitlines()
-        rows = [each.split() for each in lines if ' 0.8 ' in each]
-        assert [each[1:4] for each in rows] == [['0.8', '100', '25.0']] * 3
-        assert [each[-1] == 'time_offset' for each in rows] == [False, True, False]
-        assert 'The stamps of the positions are 0.20' in captured.out
-        assert '3 bags of 2.4 min' in captured.out
-        none = command('inspect', *[tmp_path / 'none'] * 4, *workers, status=2)
-        assert none.out == ''
-        content = json.loads(command('inspect', *bags, *workers, '--json', status=2).out)
-        assert list(content['unread']) == [str(tmp_path / 'none')]
-        assert len(content['recordings']) == 3
+    captured = command('inspect', *bags, status=2)
+    (line,) = (each for each in captured.err.splitlines() if 'error' in each)
+    assert line.endswith(f'{tmp_path / "none"} does not exist: check the path of the bag.')
+    rows = [each.split() for each in captured.out.splitlines() if ' 0.8 ' in each]
+    assert [each[1:4] for each in rows] == [['0.8', '100', '25.0']] * 3
+    assert [each[-1] == 'time_offset' for each in rows] == [False, True, False]
+    assert '3 bags of 2.4 min' in captured.out
+    assert not command('inspect', *[tmp_path / 'none'] * 4, status=2).out
 
 
 def test_numbers_are_aligned_to_the_right_and_words_to_the_left(capsys):
-    print_table(
-        'errors [m]', ['horizon', 'rmse', 'note'], [['0', '0.25', 'a'], ['10', '1.5', 'b']]
-    )
-    output = capsys.readouterr().out
-    assert 'errors [m]' in output
-    assert '        0  0.25  a\n' in output
-    assert '       10   1.5  b\n' in output
+    print_table('errors', ['horizon', 'rmse', 'a'], [['0', '0.25', 'b'], ['10', '1.5', 'cc']])
+    assert '        0  0.25  b\n       10   1.5  cc\n' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ('words', 'status'),
     [
-        ('train {bag} -o {new}', 2), ('evaluate {model} {bag}', 2),
-        ('evaluate {model} {bag} --from 20', 2), ('evaluate --fleet {model} {bag}', 2),
-        ('learn {bag}', 2), ('compare {bag}', 2), ('laps {model} {bag}', 2),
+        ('train {bag} -o {new}', 2), ('evaluate {model} {bag}', 2), ('laps {model} {bag}', 2),
+        ('evaluate --fleet {model} {bag}', 2), ('learn {bag}', 2), ('compare {bag}', 2),
         ('replay {model} {bag} -o {new} --position-topic /pose', 2), ('inspect {bag}', 0),
         ('train {bag} {again} -o {new} --most-minutes 0.1', 2),
     ],
@@ -280,4 +241,4 @@ def test_every_command_that_takes_positions_names_their_unit(
     names = {each: ellipse.write_bag(tmp_path / each, scaled) for each in ('bag', 'again')}
     names |= {'model': model_file, 'new': tmp_path / 'new.npz'}
     said = command(*words.format(**names).split(), status=status)
-    assert 'probably in millimetres' in ' '.join((said.out + said.err).split())
+    assert 'have their publisher convert to metres' in ' '.join((said.out + said.err).split())

@@ -7,21 +7,15 @@ from dataclasses import replace
 import math
 from types import SimpleNamespace
 
+from command_runs import said_by
 from ellipse import drive
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from two_manifold_ros.cli.verdict import (
-    of_evaluation,
-    of_inspection,
-    of_routes,
-    of_training,
-    Verdict,
-    word_for,
-    WORDS,
-)
+from two_manifold_ros.cli import verdict
+from two_manifold_ros.cli.verdict import Verdict, word_for
 from two_manifold_ros.evaluation.evaluate import Evaluation
 from two_manifold_ros.evaluation.scores import HorizonScore, score
 from two_manifold_ros.inspection.inspecting import inspect_recording
@@ -46,18 +40,21 @@ def test_the_word_is_by_the_share_of_the_mean_error_that_is_left(error, publishe
 
 @given(SHARES, SHARES, SHARES, SHARES)
 def test_no_word_is_better_for_a_larger_error_or_for_fewer_positions(first, more, least, rest):
-    better = WORDS.index(word_for(first, 1.0, least + (1.0 - least) * rest))
-    assert better <= WORDS.index(word_for(first + more, 1.0, least))
+    better = verdict.WORDS.index(word_for(first, 1.0, least + (1.0 - least) * rest))
+    assert better <= verdict.WORDS.index(word_for(first + more, 1.0, least))
 
 
-def trained(**changes: object) -> SimpleNamespace:
-    found = {'followed_m': 0.069, 'mean_position_m': 4.2, 'published_share': 1.0}
-    kept = {name: changes.pop(name) for name in list(changes) if name in found}
-    summary = {'refusal': None, 'laps': 6.5, 'validation': found | kept}
-    frame_id = changes.pop('frame_id', 'map')
-    return SimpleNamespace(summary=summary | changes, frame_id=frame_id)
+HELD_OUT = {'followed_m': 0.069, 'mean_position_m': 4.2, 'published_share': 1.0}
 
 
+def trained(
+    frame_id: str = 'map', held_out: object = HELD_OUT, **others: object
+) -> SimpleNamespace:
+    summary = {'refusal': None, 'laps': 6.5, 'validation': held_out} | others
+    return SimpleNamespace(summary=summary, frame_id=frame_id)
+
+
+WIDE = HELD_OUT | {'followed_m': 2.0}
 REFUSED = {
     'cause': 'the model is of no use: there are 2.0 laps',
     'cure': 'drive at least five laps',
@@ -71,26 +68,28 @@ REFUSED = {
         (trained(), 300.0, ('good', '6.9 cm', '4.2 m', '100 %', 'evaluate m.npz bag --from 300')),
         (trained(), None, ('good', 'evaluate m.npz OTHER_BAG')),
         # Without the part that is held out a map knows less, and publishes less.
-        (trained(published_share=0.83), None, ('good', '83 %', 'OTHER_BAG')),
-        (trained(published_share=None), None, ('good', '4.2 m): good.')),
-        (trained(followed_m=2.0, laps=0.0), None, ('poor', 'held-out drives', '2 m', 'record')),
-        (trained(followed_m=2.0, laps=30.0), None, ('poor', 'find out where', '--report')),
-        (trained(frame_id=LAP_FRAME), None, ('good', '69 ms', '4.2 s', 'laps m.npz OTHER_BAG')),
-        (trained(validation=None), None, ('unknown', 'held out', 'record')),
+        (
+            trained(held_out=HELD_OUT | {'published_share': 0.83}),
+            None,
+            ('good', '83 %', 'OTHER_B'),
+        ),
+        (trained(held_out=HELD_OUT | {'published_share': None}), None, ('good', '4.2 m): good.')),
+        (trained(held_out=WIDE, laps=0.0), None, ('poor', 'held-out drives', '2 m', 'record')),
+        (trained(held_out=WIDE, laps=30.0), None, ('poor', 'find out where', '--report')),
+        (trained(LAP_FRAME), None, ('good', '69 ms', '4.2 s', 'laps m.npz OTHER_BAG')),
+        (trained(held_out=None), None, ('unknown', 'held out', 'record')),
         (trained(refusal=REFUSED), None, ('no use', '2.0 laps (mean error', 'Next: drive at lea')),
     ],
 )
 def test_a_training_is_judged_by_what_it_held_out(model, until, words):
     args = Namespace(output='m.npz', bags=['bag'], until=until)
-    found = of_training(model, args)
-    assert found.word == words[0]
-    assert all(each in ' '.join(found.lines) for each in words[1:])
+    assert said_by(verdict.of_training(model, args), *words)
 
 
 def evaluation_of(
     off: float, share: float = 1.0, wide: float = 1.0, unit: float = 1.0
 ) -> Evaluation:
-    """Return laps of a circle of which a share is published, off most in the east, in a unit."""
+    """Return laps of a circle, a share of them published, off most in the east, in a unit."""
     angle = np.linspace(0.0, 8.0 * np.pi, 800, endpoint=False)
     truths = unit * 4.0 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     east = truths[:, :1] > unit * 3.8
@@ -104,8 +103,7 @@ def evaluation_of(
         causes=np.where(published, '', 'wide').tolist(),
         reasons={'wide': 'unsure: the ellipse is wide; drive on'},
     )  # fmt: skip
-    scored = (HorizonScore(0, scores, mean, mean),)
-    return Evaluation(scored, (run,), (truths[:, None],))
+    return Evaluation((HorizonScore(0, scores, mean, mean),), (run,), (truths[:, None],))
 
 
 def judged(found: Evaluation, *trained_on: str, start: float | None = None) -> Verdict:
@@ -114,7 +112,7 @@ def judged(found: Evaluation, *trained_on: str, start: float | None = None) -> V
         summary={'recordings': trained_on, 'seconds': 300.0, 'laps': 6.5},
     )  # fmt: skip
     args = Namespace(model='m.npz', bags=['./bag/'], start=start, vehicle=None, report=None)
-    return of_evaluation(args, model, found)
+    return verdict.of_evaluation(args, model, found)
 
 
 @pytest.mark.parametrize(
@@ -130,27 +128,18 @@ def judged(found: Evaluation, *trained_on: str, start: float | None = None) -> V
     ],
 )
 def test_an_evaluation_is_judged_alike_in_any_unit(facts, words):
-    found = judged(evaluation_of(*facts))
-    assert found.word == words[0]
-    assert all(each in ' '.join(found.lines) for each in words[1:])
-    large = evaluation_of(*facts, **({'wide': 1.0} if len(facts) < 3 else {}), unit=1000.0)
-    assert judged(large).word == found.word
+    assert said_by(judged(evaluation_of(*facts)), *words)
+    assert judged(evaluation_of(*facts, unit=1000.0)).word == words[0]
 
 
-def test_the_worst_place_is_named_and_what_was_trained_on_is_to_be_followed_by_another():
+def test_the_worst_place_is_named_what_was_trained_on_is_no_proof_nor_are_few_positions():
     found = evaluation_of(0.1)
-    assert (
-        'Worst around (4.0, 0.4), where half of the errors exceed 20 cm: good.'
-        in judged(found).sentence
-    )
+    worst = 'Worst around (4.0, 0.4), where half of the errors exceed 20 cm: good.'
+    assert worst in judged(found).sentence
     for start in (None, 5.0):
         seen = judged(found, 'bag', start=start)
         assert seen.next == 'two-manifold evaluate m.npz OTHER_BAG'
     assert judged(found, 'bag', start=300.0).next.startswith('filter_node')
-
-
-def test_nothing_is_said_of_a_few_positions():
-    found = evaluation_of(0.1)
     (truths,) = found.truths
     truths = np.where(np.arange(len(truths))[:, None, None] < 19, truths, np.nan)
     words = 'Only 19 published positions have a true one to compare with.'
@@ -178,18 +167,18 @@ BARE = replace(drive(), positions=None)
 def test_recordings_are_judged_by_the_most_serious_warning(recordings, words):
     reports = [inspect_recording(each) for each in recordings]
     for order in (reports, reports[::-1]):
-        found = of_inspection(order, Namespace(bags=['bag'], imu_topic=None))
-        assert found.word == words[0]
-        assert all(each in ' '.join(found.lines) for each in words[1:])
+        assert said_by(
+            verdict.of_inspection(order, Namespace(bags=['bag'], imu_topic=None)), *words
+        )
 
 
 def test_of_several_routes_the_worst_gives_the_word_and_the_cure():
     hall, ring = Verdict('good', 'It is good.', 'drive'), Verdict('poor', 'It is poor.', 'record')
-    both = of_routes({'hall': hall, 'ring': ring})
+    both = verdict.of_routes({'hall': hall, 'ring': ring})
     assert both == ('poor', 'hall: It is good.\nring: It is poor.', 'record')
 
 
 def test_the_next_command_reads_the_same_topics_of_the_same_bags():
     args = Namespace(bags=['my run', 'b'], imu_topic='/imu/raw', position_topic=None)
-    found = of_inspection([inspect_recording(drive())], args)
+    found = verdict.of_inspection([inspect_recording(drive())], args)
     assert found.next == "two-manifold train 'my run' b --imu-topic /imu/raw -o model.npz"

@@ -17,14 +17,9 @@ LIB = 'lib/two_manifold_ros'
 def run(*command: str | Path, cwd: Path, **variables: str) -> str:
     """Run a command that must succeed and return what it printed."""
     done = subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env={**os.environ, **variables},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+        [str(part) for part in command], cwd=cwd, env=os.environ | variables,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout
     return done.stdout
 
@@ -37,12 +32,11 @@ def site_packages(prefix: Path) -> Path:
 @pytest.fixture(scope='module', params=['copied', 'symlinked'])
 def colcon_workspace(copied_checkout: Path, request: pytest.FixtureRequest) -> Path:
     """Workspace that colcon has built the package in."""
+    pytest.importorskip('colcon_core', reason='colcon is not installed')
     workspace = copied_checkout.parents[1]
     for leftover in ('build', 'install', 'log'):
         shutil.rmtree(workspace / leftover, ignore_errors=True)
     options = ['--symlink-install'] if request.param == 'symlinked' else []
-    if not shutil.which('colcon', path=f'{Path(sys.executable).parent}:{os.environ["PATH"]}'):
-        pytest.skip('colcon is not installed')
     # Underlay: the environment's prefix where ROS 2 came by pip, the sourced one otherwise.
     underlay = os.environ.get('AMENT_PREFIX_PATH', sys.prefix)
     main = 'from colcon_core.command import main; import sys; sys.exit(main())'

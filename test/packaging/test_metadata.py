@@ -16,20 +16,10 @@ import two_manifold_ros
 Manifest: TypeAlias = Any  # of catkin_pkg, which may be missing
 
 # Names under which rosdep or pip knows what Python imports under another name.
-OTHER_NAMES = {
-    'numba': 'python3-numba',
-    'numpy': 'python3-numpy',
-    'scipy': 'python3-scipy',
-    'sklearn': 'scikit-learn',
-    'yaml': 'python3-yaml',
-}
-# Always there where rclpy is; and a folder of Python itself from 3.14 on.
-GIVEN = {
-    'builtin_interfaces',
-    'rosidl_runtime_py',
-    'compression',
-    'llvmlite',  # comes with numba
-}
+OTHER_NAMES = {name: f'python3-{name}' for name in ('numba', 'numpy', 'scipy', 'yaml')}
+OTHER_NAMES['sklearn'] = 'scikit-learn'
+# Always there where rclpy or numba is; and a folder of Python itself from 3.14 on.
+GIVEN = {'builtin_interfaces', 'rosidl_runtime_py', 'llvmlite', 'compression'}
 
 
 @pytest.fixture
@@ -42,35 +32,27 @@ def manifest(checkout: Path) -> Manifest:
     return package
 
 
-def running_nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """Walk through a tree, leaving out what only a type checker reads."""
+def imported(tree: ast.AST) -> Iterator[str]:
+    """Yield the packages that sources import, but for what only a type checker reads."""
     for node in ast.iter_child_nodes(tree):
-        if not (isinstance(node, ast.If) and ast.unparse(node.test) == 'TYPE_CHECKING'):
-            yield node
-            yield from running_nodes(node)
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split('.')[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.split('.')[0]
+        elif not (isinstance(node, ast.If) and ast.unparse(node.test) == 'TYPE_CHECKING'):
+            yield from imported(node)
 
 
 def sources(folders: list[Path]) -> str:
     return '\n'.join(path.read_text() for folder in folders for path in folder.rglob('*.py'))
 
 
-def imported(folders: list[Path]) -> set[str]:
-    """Return the packages that the sources import and that are neither Python's nor ours."""
-    names: set[str] = set()
-    for node in running_nodes(ast.parse(sources(folders))):
-        if isinstance(node, ast.Import):
-            names.update(alias.name.split('.')[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names.add(node.module.split('.')[0])
-    return names - set(sys.stdlib_module_names) - {'two_manifold_ros'}
-
-
 def test_package_xml_agrees_with_setup_py(manifest, setup_arguments, checkout):
     said = [setup_arguments[key] for key in ('name', 'version', 'description', 'license')]
     assert said == [manifest.name, manifest.version, manifest.description, *manifest.licenses]
     (maintainer,) = manifest.maintainers
-    assert setup_arguments['maintainer'] == maintainer.name
-    assert setup_arguments['maintainer_email'] == maintainer.email
+    said = [setup_arguments[key] for key in ('maintainer', 'maintainer_email')]
+    assert said == [maintainer.name, maintainer.email]
     assert two_manifold_ros.__version__ == manifest.version
     changes = (checkout / 'CHANGELOG.rst').read_text()
     assert re.findall(r'^(\d+\.\d+\.\d+) \(', changes, re.MULTILINE)[0] == manifest.version
@@ -93,10 +75,10 @@ def test_package_xml_names_what_is_imported_and_no_more(checkout, manifest, setu
     extras = setup_arguments['extras_require']
     offline = [*extras['train'], *extras['fleet'], *extras['remote'], *extras['xrk']]
     offline = {re.split(r'[^\w-]', requirement)[0] for requirement in offline}
-    folders = [checkout / 'two_manifold_ros', checkout / 'launch']
-    used = imported(folders) - GIVEN
+    text = sources([checkout / 'two_manifold_ros', checkout / 'launch'])
+    used = {*imported(ast.parse(text))} - GIVEN - sys.stdlib_module_names - {'two_manifold_ros'}
     assert {OTHER_NAMES.get(name, name) for name in used} <= declared | offline
-    words = set(re.findall(r'\w+', sources(folders)))
+    words = set(re.findall(r'\w+', text))
     # The launch files' own commands; what only tests use is a test_depend.
     used = {OTHER_NAMES.get(word, word) for word in words} | {'ros2bag', 'ros2launch'}
     assert declared <= used

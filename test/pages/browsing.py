@@ -10,10 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 PROGRAMS = ('chromium', 'chromium-browser', 'google-chrome')
-ARGUMENTS = (
-    '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync',
-    '--disable-background-networking', '--disable-component-update',
-)  # fmt: skip
+ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking']
 PATIENCE_MS = 60_000
 """Waiting ends as soon as the condition holds; a busy machine takes long."""
 
@@ -60,7 +57,7 @@ def browser() -> Iterator[Any]:
     if program is None:
         pytest.skip('there is no Chromium: apt install chromium')
     with playing.sync_playwright() as player:
-        browser = player.chromium.launch(executable_path=program, args=list(ARGUMENTS))
+        browser = player.chromium.launch(executable_path=program, args=ARGUMENTS)
         yield browser
         browser.close()
 
@@ -78,9 +75,8 @@ def browse(browser: Any) -> Iterator[Open]:  # noqa: ANN401 - playwright may be 
 
     def open_tab(url: str, width: int = 1280, height: int = 800, ready: str = 'map') -> Tab:
         # As another browser: nothing is left of the tests before.
-        context = browser.new_context(viewport={'width': width, 'height': height})
-        contexts.append(context)
-        page = context.new_page()
+        contexts.append(browser.new_context(viewport={'width': width, 'height': height}))
+        page = contexts[-1].new_page()
         page.on('console', lambda said: said.type == 'error' and complaints.append(said.text))
         page.on('pageerror', lambda error: complaints.append(str(error)))
         page.on('request', look)

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What is drawn in few points, outlines of ellipses, and colours that anyone distinguishes."""
+"""What is drawn in few points, and outlines of ellipses."""
 
 from itertools import pairwise
 
@@ -13,33 +13,16 @@ import pytest
 pytest.importorskip('bokeh', reason='Bokeh is not installed')
 
 from two_manifold_ros.filtering.estimate import half_axis
-from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.pages.drawing import (
-    BLUE,
-    envelope,
-    evenly,
-    GREY,
-    NOT_RUNNING,
-    outlines,
-    PINK,
-    STATUS_COLOURS,
-    stretches,
-    worst_of_bins,
-)
+from two_manifold_ros.pages.drawing import envelope, evenly, outlines, stretches, worst_of_bins
 
-SERIES = arrays(
-    np.float64,
-    st.integers(1, 300),
-    elements=st.floats(-1e3, 1e3) | st.just(np.nan),
-)
+SERIES = arrays(np.float64, st.integers(1, 300), elements=st.floats(-1e3, 1e3) | st.just(np.nan))
 
 
 def test_an_outline_is_where_the_mahalanobis_distance_is_that_of_95_percent():
     covariances = np.array([[[4.0, 1.0], [1.0, 2.0]], [[0.01, 0.0], [0.0, 9.0]]])
     positions = np.array([[1.0, 2.0], [-3.0, 0.5]])
-    for position, covariance, ring in zip(
-        positions, covariances, outlines(positions, covariances, 2000), strict=True
-    ):
+    rings = outlines(positions, covariances, 2000)
+    for position, covariance, ring in zip(positions, covariances, rings, strict=True):
         away = ring - position
         squared = np.einsum('ni,ij,nj->n', away, np.linalg.inv(covariance), away)
         np.testing.assert_allclose(squared, -2.0 * np.log(0.05))
@@ -67,8 +50,7 @@ def test_what_is_drawn_in_few_points_hides_no_peak(values, most):
 def test_stretches_are_the_runs_of_equal_codes_and_what_is_drawn_evenly_has_both_ends(codes, most):
     parts = stretches(codes)
     assert [code for first, last in parts for code in codes[first:last]] == codes
-    for first, last in parts:
-        assert len(set(codes[first:last])) == 1
+    assert all(len(set(codes[first:last])) == 1 for first, last in parts)
     for (_, last), (first, _) in pairwise(parts):
         assert last == first
         assert codes[last - 1] != codes[first]
@@ -77,9 +59,3 @@ def test_stretches_are_the_runs_of_equal_codes_and_what_is_drawn_evenly_has_both
     assert np.array_equal(chosen, np.unique(chosen))
     if count and most > 1:
         assert chosen[[0, -1]].tolist() == [0, count - 1]
-
-
-def test_no_colour_of_a_status_means_anything_else():
-    assert set(STATUS_COLOURS) == set(Status)
-    of_the_map = {BLUE, PINK, GREY, NOT_RUNNING}
-    assert len({*STATUS_COLOURS.values()} | of_the_map) == len(Status) + len(of_the_map)

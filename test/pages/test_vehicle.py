@@ -3,6 +3,7 @@
 """What a page knows of a vehicle, from estimates and from messages."""
 
 from dataclasses import replace
+import itertools
 import json
 import math
 from types import SimpleNamespace
@@ -35,14 +36,7 @@ def as_object(part: Any) -> Any:  # noqa: ANN401 - fields of a message
     """Return the fields of a message as a library decodes them."""
     if isinstance(part, dict):
         return SimpleNamespace(**{name: as_object(each) for name, each in part.items()})
-    if isinstance(part, list):
-        return [as_object(each) for each in part]
-    return part
-
-
-def diagnostics(status: str, cause: str, why: str) -> Any:  # noqa: ANN401 - fields of a message
-    values = {'status': status, 'cause': cause, 'input_rate_hz': 100.0, 'model': 'm.npz'}
-    return as_object(diagnostics_message(0, 'filter_node', 0, why, values)).status[0]
+    return [as_object(each) for each in part] if isinstance(part, list) else part
 
 
 def test_the_newest_moment_states_with_their_first_cause_and_the_trail_that_was_published():
@@ -50,11 +44,10 @@ def test_the_newest_moment_states_with_their_first_cause_and_the_trail_that_was_
     assert vehicle.at(1.0) is None
     lost = [moment(each, Status.LOST, 'lost: a; do b') for each in (2.0, 3.0)]
     vehicle.add([moment(0.0), moment(1.0), *lost, moment(4.0), moment(9.0)])
-    found = [(each.start, each.end, each.status) for each in vehicle.stretches()]
     # From 4 to 9 nothing was known.
-    assert found == [
-        (0.0, 2.0, 'tracking'), (2.0, 4.0, 'lost'), (4.0, 4.0, 'tracking'), (9.0, 9.0, 'tracking'),
-    ]  # fmt: skip
+    found = [(each.start, each.end, each.status) for each in vehicle.stretches()]
+    assert found[:2] == [(0.0, 2.0, 'tracking'), (2.0, 4.0, 'lost')]
+    assert found[2:] == [(each, each, 'tracking') for each in (4.0, 9.0)]
     newest = [vehicle.at(each).seconds for each in (2.5, 0.0, math.inf)]
     assert (newest, vehicle.at(-0.1)) == ([2.0, 0.0, 9.0], None)
     vehicle.add([moment(3.0)])
@@ -93,7 +86,9 @@ def test_an_estimate_and_messages_of_a_node_become_moments(slot_car_model):
     assert moment_of(replace(estimate, ellipse_m=math.nan), scene, 0, 0.0, 0.0).position is None
     vehicle = Vehicle('filter_node', live=True)
     hear = Ear(vehicle)
-    hear('diagnostics', diagnostics('lost', 'diverged', 'lost: moved; drive on'), 1.0)
+    values = {'status': 'lost', 'cause': 'diverged', 'input_rate_hz': 100.0, 'model': 'm.npz'}
+    said = diagnostics_message(0, 'filter_node', 0, 'lost: moved; drive on', values)
+    hear('diagnostics', as_object(said).status[0], 1.0)
     assert vehicle.at(1.0).sentence == 'Moved; drive on'
     assert not vehicle.at(1.0).usable
     assert vehicle.at(1.0).numbers['input_rate_hz'] == 100.0
@@ -105,12 +100,12 @@ def test_an_estimate_and_messages_of_a_node_become_moments(slot_car_model):
     newest = vehicle.at(3.0)
     assert newest.position.tolist() == [1.0, 2.0]
     assert newest.covariance.tolist() == [[4.0, 0.0], [0.0, 1.0]]
-    seconds = newest.path()[:, 2]
-    assert is_dense(seconds)
-    horizons = [each / slot_car_model.rate_hz for each in slot_car_model.horizons]
-    at = [int(np.argmin(np.abs(seconds - each))) for each in horizons]
-    assert seconds[at] == pytest.approx(horizons)
-    assert newest.path()[at, :2].tolist() == estimate.positions.tolist()
+    path = newest.path()
+    assert is_dense(path[:, 2])
+    for tick, position in zip(slot_car_model.horizons, estimate.positions.tolist(), strict=True):
+        seconds = tick / slot_car_model.rate_hz
+        nearest = path[np.argmin(np.abs(path[:, 2] - seconds))]
+        assert nearest.tolist() == pytest.approx([*position, seconds])
     assert newest.ellipse_m == pytest.approx(2.0 * 2.4477, rel=1e-4)
     assert newest.numbers['novelty'] == 1.5
     hear('markers', as_object(markers_message(replace(estimate, tick=0), scene)), 2.2)
@@ -118,61 +113,58 @@ def test_an_estimate_and_messages_of_a_node_become_moments(slot_car_model):
     assert np.array_equal(vehicle.routes[0], scene.drawn.runs[0])
 
 
-STAMPED = {'header': {'stamp': {'sec': 1, 'nanosec': 0}}}
+def stamped(sec: int = 1) -> dict[str, Any]:
+    return {'header': {'stamp': {'sec': sec, 'nanosec': 0}}}
 
 
-def position_at(x: object, y: object, covariance: object) -> Any:  # noqa: ANN401
+def position_at(x: object, y: object, covariance: object) -> tuple[str, Any]:
     place = {'pose': {'position': {'x': x, 'y': y}}, 'covariance': covariance}
-    return as_object({**STAMPED, 'pose': place})
+    return 'position', as_object(stamped() | {'pose': place})
 
 
-def path_of(*places: tuple[float, float], at: tuple[int, ...] = (1, 2)) -> Any:  # noqa: ANN401
+def path_of(*places: tuple[float, float], at: tuple[int, ...] = (1, 2)) -> tuple[str, Any]:
     poses = [
-        {'header': {'stamp': {'sec': sec, 'nanosec': 0}}, 'pose': {'position': {'x': x, 'y': y}}}
+        stamped(sec) | {'pose': {'position': {'x': x, 'y': y}}}
         for sec, (x, y) in zip(at, places, strict=False)
     ]
-    return as_object({**STAMPED, 'poses': poses})
+    return 'predicted_path', as_object(stamped() | {'poses': poses})
 
 
-def markers_of(*places: tuple[float, float]) -> Any:  # noqa: ANN401
+def markers_of(*places: tuple[float, float]) -> tuple[str, Any]:
     points = [{'x': x, 'y': y} for x, y in places]
-    return as_object({'markers': [{'ns': 'track', 'points': points}]})
+    return 'markers', as_object({'markers': [{'ns': 'track', 'points': points}]})
 
 
-def status_of(label: object, data: object) -> Any:  # noqa: ANN401
-    return as_object({'layout': {'dim': [{'label': label}]}, 'data': data})
+def status_of(label: object, data: object) -> tuple[str, Any]:
+    return 'status', as_object({'layout': {'dim': [{'label': label}]}, 'data': data})
 
 
 USUAL = np.eye(6).ravel().tolist()
 WILD = (math.nan, math.inf, -math.inf, 1e308)
-ANYTHING = [None, 7, b'', b'\0\1\0\0', 'text', SimpleNamespace(), as_object(STAMPED)]
+ANYTHING = [None, 7, b'', b'\0\1\0\0', 'text', SimpleNamespace(), as_object(stamped())]
 FINE = [
-    ('position', position_at(0.0, 0.0, (-np.eye(6)).ravel())),
-    *[('predicted_path', path_of(*([(0.0, 1.0)] * count))) for count in range(3)],
-    ('predicted_path', path_of((0.0, 0.0), (0.0, 0.0), at=(1, 2**31 - 1))),
-    ('markers', markers_of()),
-    ('markers', SimpleNamespace(markers=[])),
-    ('status', status_of('status,novelty', [1.0])),
-    *[('status', status_of('status,novelty', [each, each])) for each in WILD],
-]
+    position_at(0.0, 0.0, (-np.eye(6)).ravel()),
+    *[path_of(*([(0.0, 1.0)] * count)) for count in range(3)],
+    path_of((0.0, 0.0), (0.0, 0.0), at=(1, 2**31 - 1)),
+    markers_of(), ('markers', SimpleNamespace(markers=[])), status_of('status,novelty', [1.0]),
+    *[status_of('status,novelty', [each, each]) for each in WILD],
+]  # fmt: skip
 BAD = [
-    *[('position', position_at(each, 0.0, USUAL)) for each in WILD],
-    *[('position', position_at(0.0, each, USUAL)) for each in WILD],
-    *[('position', position_at(0.0, 0.0, [each] * 36)) for each in WILD],
-    *[('position', position_at(0.0, 0.0, part)) for part in ([], [1.0] * 35, None)],
-    *[('predicted_path', path_of((0.0, 0.0), (each, 0.0))) for each in WILD],
+    *[position_at(each, 0.0, USUAL) for each in WILD],
+    *[position_at(0.0, each, USUAL) for each in WILD],
+    *[position_at(0.0, 0.0, [each] * 36) for each in WILD],
+    *[position_at(0.0, 0.0, each) for each in ([], [1.0] * 35, None)],
+    *[path_of((0.0, 0.0), (each, 0.0)) for each in WILD],
     *[
-        ('predicted_path', path_of((0.0, 0.0), (1.0, 0.0), (2.0, 0.0), at=at))
+        path_of((0.0, 0.0), (1.0, 0.0), (2.0, 0.0), at=at)
         for at in ((1, 1), (0, 0), (2, 1), (-9, -8), (0, 2), (1, 3, 2), (1, 3, 3))
     ],
-    *[('markers', markers_of((0.0, 0.0), (each, 0.0))) for each in WILD],
-    ('status', status_of(None, [1.0])),
-    *[('status', status_of('status,novelty', [3.0, each])) for each in (None, b'\1', 'text')],
-    *[
-        (kind, each)
-        for kind in ('position', 'predicted_path', 'markers', 'status', 'diagnostics')
-        for each in ANYTHING
-    ],
+    *[markers_of((0.0, 0.0), (each, 0.0)) for each in WILD],
+    status_of(None, [1.0]),
+    *[status_of('status,novelty', [3.0, each]) for each in (None, b'\1', 'text')],
+    *itertools.product(
+        ('position', 'predicted_path', 'markers', 'status', 'diagnostics'), ANYTHING
+    ),
 ]
 
 
@@ -180,10 +172,9 @@ def test_messages_that_are_none_are_counted_and_the_page_drawn():
     scene = Scene('live', duration_s=None, clock=lambda: 2.0)
     document = Document()
     page = LivePage(document, scene)
-    vehicle = scene.vehicle('car')
-    hear = scene.ears['car']
-    hear('status', status_of('status', [3.0]), 0.5)
-    hear('position', position_at(1.0, 1.0, USUAL), 1.0)
+    vehicle, hear = scene.vehicle('car'), scene.ears['car']
+    hear(*status_of('status', [3.0]), 0.5)
+    hear(*position_at(1.0, 1.0, USUAL), 1.0)
     for messages, counted in ((FINE, False), (BAD, True)):
         for kind, message in messages:
             before = vehicle.passed_over
@@ -192,5 +183,5 @@ def test_messages_that_are_none_are_counted_and_the_page_drawn():
             for _ in range(14):
                 page.draw()
         assert ('bad messages' in json.dumps(document.to_json(), default=str)) is counted
-    hear('position', position_at(2.0, 1.0, USUAL), 1.95)
+    hear(*position_at(2.0, 1.0, USUAL), 1.95)
     assert vehicle.at(2.0).position.tolist() == [2.0, 1.0]

@@ -8,9 +8,7 @@ same bytes, and the time of a callback is published.
 """
 
 from pathlib import Path
-import subprocess
-import sys
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import pytest
 
@@ -18,11 +16,12 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('rosbags')
 
 from imu_feed import connect
-from ros_talk import CHECKOUT, Health, KINDS, NodeProcess, numbers_of, Talk
+from ros_talk import Health, KINDS, NodeProcess, numbers_of, Talk
 from rosbags.highlevel import AnyReader
 from rosbags.typesys import get_typestore, Stores
 from std_msgs.msg import Float64MultiArray
 
+from two_manifold_ros.__main__ import main
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.status import CODES
 from two_manifold_ros.model.model import RouteModel
@@ -38,15 +37,11 @@ IN_FLIGHT = 40
 Heard: TypeAlias = 'dict[str, list[bytes]]'
 
 
-class Pass(NamedTuple):
-    """Output of the node while the bag was played once."""
-
-    before: dict[str, float]  # numbers of the topic `status` before the first message
-    heard: Heard  # serialised messages by topic
-    after: dict[str, float]  # the numbers after the last message
+Played: TypeAlias = 'tuple[dict[str, float], Heard, dict[str, float]]'
+"""While a bag was played once: what was heard between the numbers of ``status`` around it."""
 
 
-def played_twice(model: Path, messages: list[bytes]) -> list[Pass]:
+def played_twice(model: Path, messages: list[bytes]) -> list[Played]:
     """Play a bag to a node as quickly as it takes the messages, and again."""
     (domain,) = free_domains(1)
     # With best effort the middleware loses samples on a busy machine.
@@ -63,35 +58,32 @@ def played_twice(model: Path, messages: list[bytes]) -> list[Pass]:
         passes = []
         for _ in range(2):
             said.clear()
-            # Probes of `connect` may still be on their way.
-            talk.until(
-                lambda: (
-                    len(said) > 4
-                    and len({numbers_of(each)['received'] for each in said[-5:]}) == 1
-                ),
-                'the same count five times',
-            )
+            # Probes of `connect` may still be on their way: wait for the same count five times.
+            talk.until(lambda: len(said) > 4 and len({*map(received, said[-5:])}) == 1, 'a rest')
             before = numbers_of(said[-1])
             for count, raw in enumerate(messages, 1):
                 imu.publish(raw)
                 wanted = before['received'] + count
                 if count % IN_FLIGHT == 0 or count == len(messages):
-                    talk.until(lambda: numbers_of(said[-1])['received'] == wanted, f'{wanted}')  # noqa: B023
+                    talk.until(lambda: received(said[-1]) == wanted, f'{wanted}')  # noqa: B023
             after = numbers_of(said[-1])
             count = after['published'] - before['published']
             for topic in KINDS.keys() - {'particles'}:
                 talk.until(lambda: len(heard[topic]) >= count, topic)  # noqa: B023
             # Fewer particles come; how many is unknown.
             talk.rest(0.2)
-            passes.append(
-                Pass(before, {topic: settled(topic, heard[topic]) for topic in KINDS}, after)
-            )
+            kept = {topic: settled(topic, heard[topic]) for topic in KINDS}
+            passes.append((before, kept, after))
             for each in heard.values():
                 each.clear()
         return passes
     finally:
         talk.close()
         node.stop()
+
+
+def received(message: Float64MultiArray) -> float:
+    return numbers_of(message)['received']
 
 
 def settled(topic: str, messages: list[bytes]) -> list[bytes]:
@@ -117,12 +109,7 @@ def test_a_node_over_dds_says_what_replay_writes_each_time(
     save_model(slot_car_model, model)
     settings = SlotCarSettings(seed=2, rate_hz=RATE_HZ)
     write_run(simulate(settings, samples=round(SECONDS * RATE_HZ)), bag)
-    program = 'from two_manifold_ros.__main__ import main; raise SystemExit(main())'
-    arguments = ['replay', str(model), str(bag), '-o', str(tmp_path / 'replayed'), '--json']
-    subprocess.run(
-        [sys.executable, '-c', program, *arguments],
-        cwd=CHECKOUT, check=True, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+    assert main(['replay', str(model), str(bag), '-o', str(tmp_path / 'replayed')]) == 0
     replayed = messages_in(tmp_path / 'replayed')
     assert len(replayed['position']) > 50
     for again, played in enumerate(played_twice(model, messages_in(bag)['imu'])):
