@@ -16,6 +16,7 @@ from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import Tuning
 from two_manifold_ros.route.route import Route
 from two_manifold_ros.route.sensors import BREAK_S, HEAL_S, SensedBelief, Sensor, TRUSTED
+from two_manifold_ros.route.visits import Passes
 from two_manifold_ros.ticks.segments import Channels
 from two_manifold_ros.training.route import (
     _shifts_between,
@@ -109,12 +110,10 @@ def test_a_frozen_sensor_is_left_out_and_one_that_is_back_is_believed_after_its_
         before = belief.chances.copy()
         belief.sense([reading])
         moved.append(not np.array_equal(before, belief.chances))
+    # Twice the longest standstill of the training, and a second; then the memory.
+    left_out, warm = 50 + 2 * 3 + 10 + 1, 120 + 20
     assert all(moved[:50])
-    # Twice the longest standstill of the training, and a second.
-    left_out = 50 + 2 * 3 + 10 + 1
-    assert not any(moved[left_out:120])
-    warm = 120 + 20
-    assert not any(moved[120 : warm - 1])
+    assert not any(moved[left_out : warm - 1])
     assert all(moved[warm + 1 :])
 
 
@@ -125,16 +124,29 @@ def landmarks(drive: Drive, seed: int, noise: float = 0.1) -> list[np.ndarray]:
     return [5e-6 * (field + noise * random.standard_normal(field.shape))]
 
 
+def learned_sensor(passes: Passes, values: list[np.ndarray], period_s: float) -> Sensor | None:
+    """Return a sensor of readings that came every so many seconds, and are held between."""
+    stamps = (1e9 * period_s * np.arange(50)).astype(np.int64)
+    kind, names = 'sensor_msgs/msg/MagneticField', ('x', 'y')
+    stream = HeldStream('/m', kind, names, stamps, np.zeros((50, 2)))
+    return learn_sensor(passes, values, [True], stream, Tuning())
+
+
 @pytest.fixture(scope='module')
-def field_sensor(laps: Drive, passes) -> Sensor:
-    values = landmarks(laps, 0)
-    stream = HeldStream(
-        '/m', 'sensor_msgs/msg/MagneticField', ('x', 'y'),
-        (1e9 * passes.period_s * np.arange(50)).astype(np.int64), np.zeros((50, 2)),
-    )  # fmt: skip
-    sensor = learn_sensor(passes, values, [True], stream, Tuning())
+def field_sensor(laps: Drive, passes: Passes) -> Sensor:
+    sensor = learned_sensor(passes, landmarks(laps, 0), PERIOD_S)
     assert sensor is not None
     return sensor
+
+
+def test_held_readings_count_as_often_as_they_come_and_what_never_changes_is_none(passes, laps):
+    for still in (4.0, np.nan):
+        values = [np.full((len(laps.track), 2), still)]
+        assert learned_sensor(passes, values, PERIOD_S) is None
+    for period_s, share in ((10.0 * PERIOD_S, 0.1), (0.5 * PERIOD_S, 1.0)):
+        sensor = learned_sensor(passes, landmarks(laps, 0), period_s)
+        assert sensor is not None
+        assert sensor.likelihood.sharpness == pytest.approx(share * Tuning.sharpness)
 
 
 def error_of(route: Route, drive: Drive, sensors: list[Sensor], values: np.ndarray) -> float:
@@ -160,24 +172,6 @@ def test_a_field_helps_and_a_lie_costs_next_to_nothing(route, field_sensor):
     }
     for wrong in lies.values():
         assert error_of(route, drive, [field_sensor], wrong) < 1.02 * alone
-
-
-def test_held_readings_count_as_often_as_they_come_and_what_never_changes_is_none(passes, laps):
-    stream = HeldStream('/m', 'std_msgs/msg/Float32', ('data',), np.arange(3), np.zeros((3, 1)))
-    still = [np.full((len(laps.track), 1), 4.0)]
-    assert learn_sensor(passes, still, [True], stream, Tuning()) is None
-    unknown = [each * np.nan for each in still]
-    assert learn_sensor(passes, unknown, [True], stream, Tuning()) is None
-    values = landmarks(laps, 0)
-    slow_ns = (1e9 * 10.0 * passes.period_s * np.arange(50)).astype(np.int64)
-    fast_ns = slow_ns // 20
-    found = []
-    for stamps in (slow_ns, fast_ns):
-        stream = HeldStream('/m', 'std_msgs/msg/Float32', ('x', 'y'), stamps, np.zeros((50, 2)))
-        sensor = learn_sensor(passes, values, [True], stream, Tuning())
-        assert sensor is not None
-        found.append(sensor.likelihood.sharpness)
-    assert found == [pytest.approx(0.1 * Tuning.sharpness), Tuning.sharpness]
 
 
 @pytest.mark.parametrize('off', [[0.0], [0.0, 0.0], [0.3, -0.5], [0.1, 0.9, -1.4, 0.2, 0.2]])
