@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lap times of drives whose true times are known, and start lines and sectors by name."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 import math
 import re
 
@@ -16,7 +16,6 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.lap_times import time_laps
 from two_manifold_ros.laps.timing import (
     circuit_of,
-    LapState,
     LapTimer,
     live_timer,
     make_timer,
@@ -53,38 +52,31 @@ def test_laps_sectors_and_crossings_are_those_of_the_drive(period_s):
 
 def test_a_state_says_where_the_vehicle_is_and_how_long_its_lap_took():
     drive = driven(LAPS)
-    states = drive.push(LapTimer(oval()))
     edges = 0.2 * LAPS[0] + np.cumsum([0.0, *LAPS])
-    for state, share, stamp in zip(states, drive.shares, drive.stamps, strict=True):
-        assert state is not None
+    for state, share, stamp in zip(
+        drive.push(LapTimer(oval())), drive.shares, drive.stamps, strict=True
+    ):
+        lap, phase = math.floor(share), share % 1.0
         assert state.stamp_ns == stamp
-        if min(share % 1.0, 1.0 - share % 1.0) < 1e-3:
+        if min(phase, 1.0 - phase) < 1e-3:
             continue
-        assert state.phase == pytest.approx(share % 1.0, abs=1e-3)
-        assert state.distance_m == pytest.approx(100.0 * (share % 1.0), abs=0.1)
-        assert state.sector == 1 + sum(share % 1.0 > each for each in THIRDS)
+        assert state.phase == pytest.approx(phase, abs=1e-3)
+        assert state.distance_m == pytest.approx(100.0 * phase, abs=0.1)
+        assert state.sector == 1 + sum(phase > each for each in THIRDS)
         assert state.distance_deviation_m == pytest.approx(0.1)
-        assert state.lap == max(math.floor(share) + 1, 0)
-        if state.lap:
-            since = (stamp - BEGIN_NS) / SECOND - edges[state.lap - 1]
-            assert state.elapsed.seconds == pytest.approx(since, abs=EXACT_S)
-        else:
-            assert math.isnan(state.elapsed.seconds)
-            assert math.isnan(state.predicted.seconds)
+        assert state.lap == max(lap + 1, 0)
+        since = (stamp - BEGIN_NS) / SECOND - edges[lap] if state.lap else math.nan
+        assert state.elapsed.seconds == pytest.approx(since, abs=EXACT_S, nan_ok=True)
+        assert math.isnan(state.predicted.seconds) == (not state.lap)
         # Deltas are differences to the same place of the other lap.
-        lap = math.floor(share)
-        if lap < 1 or share % 1.0 < 0.01 or share % 1.0 > 0.99 or lap >= len(LAPS):
+        if not 1 <= lap < len(LAPS) or not 0.01 <= phase <= 0.99:
             continue
-        usual = float(laps_at(np.array(share % 1.0)))
-        to_last = usual * (LAPS[lap] - LAPS[lap - 1])
-        to_best = usual * (LAPS[lap] - min(LAPS[:lap]))
-        assert state.to_last.seconds == pytest.approx(to_last, abs=0.01)
-        assert state.to_best.seconds == pytest.approx(to_best, abs=0.01)
-        assert state.last.seconds == pytest.approx(LAPS[lap - 1], abs=EXACT_S)
-        assert state.best.seconds == pytest.approx(min(LAPS[:lap]), abs=EXACT_S)
-    numbers, names = state.numbers(), [each.name for each in fields(LapState)][6:]
-    timed = [f'{name}{end}' for name in names for end in ('_s', '_std_s')]
-    assert [*numbers] == ['lap', 'sector', 'phase', 'distance_m', 'distance_std_m', *timed]
+        usual, last, best = float(laps_at(np.array(phase))), LAPS[lap - 1], min(LAPS[:lap])
+        assert state.to_last.seconds == pytest.approx(usual * (LAPS[lap] - last), abs=0.01)
+        assert state.to_best.seconds == pytest.approx(usual * (LAPS[lap] - best), abs=0.01)
+        assert state.last.seconds == pytest.approx(last, abs=EXACT_S)
+        assert state.best.seconds == pytest.approx(best, abs=EXACT_S)
+    numbers = state.numbers()
     assert (numbers['best_s'], numbers['best_std_s']) == state.best
 
 
@@ -101,19 +93,14 @@ def test_the_predicted_time_ends_at_the_time_of_the_lap():
 
 def test_noise_of_the_positions_makes_errors_as_large_as_the_deviation_says():
     laps = [LAP_S] * 25
-    timer = LapTimer(oval())
-    drive = vehicle(driven(laps).shares, noise_m=0.1)
-    drive.push(timer)
-    errors = np.array(times_of(timer)) - LAP_S
-    assert len(errors) == len(laps)
-    said = np.sqrt(np.mean([lap.time.deviation_s**2 for lap in timer.laps]))
-    assert 0.4 < np.sqrt(np.mean(errors**2)) / said < 1.6
-
-
-def test_the_share_of_errors_that_repeats_is_in_no_lap_time():
     timers = [LapTimer(oval(repeated=each)) for each in (1.0, 0.25)]
     for timer in timers:
-        driven(LAPS).push(timer)
+        vehicle(driven(laps).shares, noise_m=0.1).push(timer)
+    errors = np.array(times_of(timers[0])) - LAP_S
+    assert len(errors) == len(laps)
+    said = np.sqrt(np.mean([lap.time.deviation_s**2 for lap in timers[0].laps]))
+    assert 0.4 < np.sqrt(np.mean(errors**2)) / said < 1.6
+    # The share of errors that repeats is in no lap time.
     for whole, part in zip(timers[0].laps, timers[1].laps, strict=True):
         assert part.time.deviation_s == pytest.approx(0.25 * whole.time.deviation_s)
         assert part.sectors == whole.sectors
@@ -121,28 +108,24 @@ def test_the_share_of_errors_that_repeats_is_in_no_lap_time():
 
 @pytest.mark.parametrize('where', [0.0, 1 / 3])
 def test_a_vehicle_that_stands_on_a_line_passes_it_once(where):
-    to_line = np.arange(-0.2, 1.0 + where, 0.01)
-    on_line = np.full(200, 1.0 + where) + 0.0015 * np.random.default_rng(1).normal(size=200)
-    on = np.arange(1.0 + where, 2.3, 0.01)
+    shares = np.arange(-0.2, 2.3, 0.01)
+    on_line = 1.0 + where + 0.0015 * np.random.default_rng(1).normal(size=200)
     timer = LapTimer(oval())
-    states = vehicle(np.concatenate([to_line, on_line, on])).push(timer)
+    shares = np.insert(shares, np.searchsorted(shares, 1.0 + where), on_line)
+    numbers = [state.lap for state in vehicle(shares).push(timer)]
     assert [lap.number for lap in timer.laps] == [1, 2]
     assert all(math.isfinite(each) for each in times_of(timer))
     whole = sum(each.seconds for each in timer.laps[1].sectors)
     assert whole == pytest.approx(timer.laps[1].time.seconds)
-    numbers = [state.lap for state in states]
     assert numbers == sorted(numbers)
 
 
 @pytest.mark.parametrize('gap_s', [0.5, 2.0, 5.0, 7.0])
 def test_a_gap_shorter_than_a_lap_is_bridged_at_the_usual_speeds(gap_s):
-    drive = driven([LAP_S] * 4)
-    seconds = (drive.stamps - BEGIN_NS) / SECOND
+    drive, timer = driven([LAP_S] * 4), LapTimer(oval())
     # The gap is over the start line.
-    edge = 0.2 * LAP_S + 2.0 * LAP_S
-    keep = (seconds < edge - 0.4 * gap_s) | (seconds > edge + 0.6 * gap_s)
-    timer = LapTimer(oval())
-    drive.push(timer, keep)
+    since = (drive.stamps - BEGIN_NS) / SECOND - 2.2 * LAP_S
+    drive.push(timer, (since < -0.4 * gap_s) | (since > 0.6 * gap_s))
     assert times_of(timer) == pytest.approx([LAP_S] * 4, abs=0.02)
 
 

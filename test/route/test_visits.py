@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layout of passes: features, speed ratios, rest, and the memory of the observations."""
 
-from dataclasses import replace
-
 from circuit import (
     AT_REST,
     CHANNELS,
@@ -23,7 +21,6 @@ from scipy.constants import g
 from two_manifold_ros.route.learning import LARGEST_LOG_RATIO
 from two_manifold_ros.route.visits import (
     features_along,
-    Forward,
     lay_out,
     learn_forward,
     memory_of,
@@ -84,35 +81,30 @@ def test_the_memory_has_bounds():
 def test_visits_see_what_was_seen_when_they_were_at_the_speed_ratios_driven(laps, passes):
     """Between two ticks what lies between."""
     along = features_along(laps.observations, passes.gains)
-    ticks = np.arange(len(along))
+    ticks, visited = np.arange(len(along)), passes.places.visited
     times = np.clip(passes.places.times, 0.0, ticks[-1])
     for column in range(along.shape[1]):
         wanted = np.interp(times, ticks, along[:, column])
         np.testing.assert_allclose(passes.features[:, column], wanted, atol=1e-9)
     inside = (times > 1) & (times < ticks[-1] - 21)
     for column, horizon in enumerate(passes.horizons):
-        for axis in range(2):
-            wanted = np.interp(times + horizon, ticks, laps.track[:, axis])
-            found = passes.targets[:, column, axis]
-            np.testing.assert_allclose(found[inside], wanted[inside], atol=1e-9)
-    driven = laps.log_ratios[np.round(times).astype(int)]
-    visited = passes.places.visited
-    usual = np.array([np.median(driven[visited == i]) for i in range(len(passes.places))])
-    apart = np.abs(driven - usual[visited] - passes.log_ratios)
-    assert np.median(apart) < 0.02
-    medians = [np.median(passes.log_ratios[visited == i]) for i in range(len(passes.places))]
+        wanted = [np.interp(times + horizon, ticks, axis) for axis in laps.track.T]
+        found = passes.targets[inside, column]
+        np.testing.assert_allclose(found, np.transpose(wanted)[inside], atol=1e-9)
+    driven, each = laps.log_ratios[np.round(times).astype(int)], range(len(passes.places))
+    usual = np.array([np.median(driven[visited == i]) for i in each])
+    assert np.median(np.abs(driven - usual[visited] - passes.log_ratios)) < 0.02
+    medians = [np.median(passes.log_ratios[visited == i]) for i in each]
     np.testing.assert_allclose(medians, 0.0, atol=1e-12)
 
 
 def test_where_and_how_long_vehicles_stood():
     """On the way, and where the drive started; not where it ended without driving on."""
-    stands = {LAP_TICKS // 4: 30, 2 * LAP_TICKS: 50, 3 * LAP_TICKS: 20}
+    stands = {3 * LAP_TICKS: 20, 2 * LAP_TICKS: 50, LAP_TICKS // 4: 30}
     ratios = np.zeros(4 * LAP_TICKS)
-    for begin, ticks in sorted(stands.items(), reverse=True):
+    for begin, ticks in stands.items():
         ratios = np.insert(ratios, begin, np.full(ticks, -np.inf))
-    park = np.full(25, -np.inf)
-    drive = Circuit().drive(np.concatenate([park, ratios, park]), seed=2)
-    passes = laid(drive)
+    passes = laid(Circuit().drive(np.pad(ratios, 25, constant_values=-np.inf), seed=2))
     for found, ticks, begun in (
         (passes.halts, [30, 50, 20], sorted(stands)),
         (passes.starts, [25], [0]),
@@ -125,36 +117,32 @@ def test_where_and_how_long_vehicles_stood():
     # Who stood on its way was no slower for it: the speed ratio is that of who drives.
     assert np.abs(passes.log_ratios[passes.halts > 0.0]).max() < LARGEST_LOG_RATIO
     # What never moves cannot be laid.
-    still = np.zeros((50, CHANNELS))
-    tracks = [np.zeros((50, 2))]
+    still, tracks = np.zeros((50, CHANNELS)), [np.zeros((50, 2))]
     assert lay_out([still], tracks, (0,), PERIOD_S, MEMORY_S, *[AT_REST] * 3) is None
-
-
-def stop_and_go(seed: int = 3) -> Drive:
-    """Return a drive that stops somewhere."""
-    return Circuit().halting(before=60, standing=30, after=60, seed=seed, begin=0.17 * seed)
-
-
-def forward(*drives: Drive) -> Forward:
-    return learn_forward(
-        [drive.observations for drive in drives], [drive.track for drive in drives], PERIOD_S
-    )
 
 
 def test_the_forward_acceleration_is_found_among_the_channels_however_the_sensor_is_mounted():
     """The line turns with the axes, its values are the same."""
-    found = forward(*map(stop_and_go, range(8)))
+    drives = [
+        Circuit().halting(before=60, standing=30, after=60, seed=seed, begin=0.17 * seed)
+        for seed in range(8)
+    ]
+    turn, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(CHANNELS, CHANNELS)))
+    found, turned = (
+        learn_forward(
+            [each.observations @ axes.T for each in drives],
+            [each.track for each in drives],
+            PERIOD_S,
+        )
+        for axes in (np.eye(CHANNELS), turn)
+    )
     # The noise of a sensor makes a regression on it flatter.
     assert found.weights[-1] == pytest.approx(PULL, rel=0.15)
     assert np.abs(found.weights[:-1]).max() < 0.1 * PULL
     assert abs(found.offset) < 0.1
     assert found.explained > 0.9
-    drive = stop_and_go()
-    turn, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(CHANNELS, CHANNELS)))
-    plain = forward(drive)
-    turned = forward(replace(drive, observations=drive.observations @ turn.T))
-    np.testing.assert_allclose(turned.weights, turn @ plain.weights, atol=1e-9)
-    assert turned.offset == pytest.approx(plain.offset, abs=1e-9)
+    np.testing.assert_allclose(turned.weights, turn @ found.weights, atol=1e-9)
+    assert turned.offset == pytest.approx(found.offset, abs=1e-9)
 
 
 def shuttled(*, turns: bool, begin: int = 0, legs: int = 8, seed: int = 0) -> Drive:
