@@ -390,12 +390,7 @@ def log_density(density: Density, seen: Array, given: Array) -> float:
 
 
 def merged_greedily(nodes: Array, headings: Array, radius: float, same_pass: int) -> list[int]:
-    """
-    Return the place of each step: the best known one within the radius, else a new one.
-
-    Of steps of length one, far from any known place or as near to it as the radius; no place is
-    looked for along the map, so this is the whole truth only where all places are found nearby.
-    """
+    """Return the place of each step: the best known one within the radius, else a new one."""
     opened: list[int] = []
     visited = []
     for i in range(len(nodes)):

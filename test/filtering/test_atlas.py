@@ -34,18 +34,13 @@ def joined(*streams: Stream, pause_s: float = 20.0) -> Stream:
 def test_every_member_of_a_filter_is_that_of_the_chosen_route(kart_atlas, kart_drives):
     """The newest estimate stays between two ticks, and a reset leaves no trace."""
     live, stream = make_filter(kart_atlas), later(kart_drives, 'ring')[:3000]
-    said, newest = [], None
+    said = []
     for stamp, sample in stream:
-        found = live.push(stamp, sample)
-        newest = found[-1] if found else newest
-        assert live.latest is newest
-        said += found
-    assert newest is not None
-    assert newest.route
-    one = Filter(kart_atlas.routes['ring'])
-    public = {name for name, _ in inspect.getmembers(one) if not name.startswith('_')}
-    own = {'model', 'latest', 'tick_ends', 'correction'}
-    for name in public - own:
+        said += live.push(stamp, sample)
+        assert live.latest is (said[-1] if said else None)
+    assert said[-1].route
+    public = {name for name, _ in inspect.getmembers(live.chosen) if not name.startswith('_')}
+    for name in public - {'model', 'latest', 'tick_ends', 'correction'}:
         mine, other = getattr(live, name), getattr(live.chosen, name)
         assert callable(mine) or repr(mine) == repr(other)
     assert live.counters['received'] == 3000
@@ -73,29 +68,27 @@ def test_one_map_under_many_names_says_what_the_map_says(many, phase, kart_atlas
 def test_the_route_that_is_driven_is_found_and_followed_as_by_its_own_model(
     name, fast_kart_atlas, kart_drives
 ):
-    live = make_filter(fast_kart_atlas)
-    stream = later(kart_drives, name)
-    found = feed(live, stream)
-    window_ns = fast_kart_atlas.routes[name].window * fast_kart_atlas.routes[name].period_ns
+    live, stream = make_filter(fast_kart_atlas), later(kart_drives, name)
+    model, found = fast_kart_atlas.routes[name], feed(live, stream)
     # The kart stands for three seconds.
-    late = [each for each in found if each.stamp_ns > stream[0][0] + 3e9 + 1.5 * window_ns]
+    begins_ns = stream[0][0] + 3e9 + 1.5 * model.window * model.period_ns
+    late = [each for each in found if each.stamp_ns > begins_ns]
     assert np.mean([each.route == name for each in late]) > 0.95
     assert all(each.route == name for each in late if each.status is Status.TRACKING)
     assert np.mean([each.valid for each in late]) > 0.8
     # From some time on the others sleep, and it says what the filter of the route itself says,
     # which started sooner: their ticks end at other stamps.
     assert len(live.awake) == 1
-    own = feed(make_filter(fast_kart_atlas.routes[name]), stream)
-    stamps = [each.stamp_ns for each in own]
+    own = feed(make_filter(model), stream)
     track = np.array([each.positions[0] for each in own])
     newest = found[-len(found) // 3 : -1]
-    said = np.array([each.positions[0] for each in newest])
-    expected = [np.interp([each.stamp_ns for each in newest], stamps, axis) for axis in track.T]
-    apart = np.linalg.norm(said - np.transpose(expected), axis=1)
-    assert np.median(apart) < 0.05 * np.median([each.ellipse_m for each in newest])
-    assert np.max(apart) < np.median([each.ellipse_m for each in newest])
-    for each in found:
-        assert 0.0 <= sum(each.chances.values()) <= 1.0 + 1e-9
+    asked, stamps = ([each.stamp_ns for each in those] for those in (newest, own))
+    expected = [np.interp(asked, stamps, axis) for axis in track.T]
+    apart = [each.positions[0] for each in newest] - np.transpose(expected)
+    apart, usual = np.linalg.norm(apart, axis=1), np.median([each.ellipse_m for each in newest])
+    assert np.median(apart) < 0.05 * usual
+    assert np.max(apart) < usual
+    assert all(0.0 <= sum(each.chances.values()) <= 1.0 + 1e-9 for each in found)
 
 
 @pytest.mark.parametrize(('one', 'other'), [('hall', 'ring'), ('ring', 'hall')])
@@ -171,24 +164,21 @@ def test_from_a_cold_start_and_after_a_long_gap_the_search_is_over_all_routes(
 def test_what_is_withheld_says_so_as_a_filter_does_and_what_is_refused_wakes_the_others(
     kart_atlas, kart_drives
 ):
-    stream = later(kart_drives, 'hall')
-    live = make_filter(kart_atlas)
+    live, stream = make_filter(kart_atlas), later(kart_drives, 'hall')
     feed(live, stream[:3900])
     assert live.said.status is Status.TRACKING
     live.withheld = True
     (*_, last) = feed(live, stream[3900:4000])
     for each in (live.said, last):
-        assert each.status is Status.LOST
-        assert each.cause == 'not_useful'
+        assert (each.status, each.cause) == (Status.LOST, 'not_useful')
         assert each.why.endswith(CAUSES['not_useful'])
     live.withheld = False
     assert live.said.status is Status.TRACKING
     feed(live, stream[4000:])
     assert len(live.awake) == 1
     last_ns, sample = stream[-1]
-    window_ns = max(each.window * each.period_ns for each in kart_atlas.members)
-    for step in range(1, window_ns // 10_000_000 + 2):
-        assert live.push(last_ns + step * 10_000_000, 1e4 * sample) == []
+    stamps = range(last_ns, last_ns + kart_atlas.window_ns + 20_000_000, 10_000_000)
+    assert feed(live, [(stamp, 1e4 * sample) for stamp in stamps[1:]]) == []
     assert len(live.awake) == len(kart_atlas.members)
 
 

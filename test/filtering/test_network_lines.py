@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which line of a network is driven, and the ways ahead on one map."""
 
+import itertools
 import math
 
 from filter_runs import feed
@@ -43,14 +44,8 @@ class Given:
 
 
 def follower(kept_s=100.0, apart_m=5.0, trunk=(1.0, 1.0), left=1, beside=10_000):
-    """
-    Return a follower on a trunk (place 0) and two branches (1 and 2), and its belief.
-
-    Of the left branch are ``left`` places, and ``beside`` them are places of no line.
-    """
-    there = np.array([[0.0, 0.0], [10.0, 0.0]])
-    aside = np.array([[0.0, 0.0], [0.0, 9.0]])
-    ways = np.stack([there + aside, there - aside])
+    """Return a follower on a trunk, place 0, and branches of ``left`` and one places; a belief."""
+    ways = np.array([[[0.0, 0.0], [10.0, 9.0]], [[0.0, 0.0], [10.0, -9.0]]])
     passes = [trunk, (1.0, 0.0), (0.0, 1.0), *[(1.0, 0.0)] * (left - 1), *[(0.0, 0.0)] * beside]
     lines = NetworkLines(
         names=('left', 'right'),
@@ -118,14 +113,10 @@ def test_ways_ahead_are_those_of_each_line_with_its_chance():
 
 
 def test_lines_are_named_as_they_are_driven(forked_model, forked_drives):
-    drive = forked_drives['both']
-    found = feed(
-        make_filter(forked_model), zip(drive.imu.stamps.tolist(), drive.imu.samples, strict=True)
-    )
-    valid = [each for each in found if each.valid]
-    names = [each.line for each in valid]
-    changes = [one for one, other in zip(names, ['', *names], strict=False) if one != other]
-    assert changes == ['left', 'right', 'left']
+    imu = forked_drives['both'].imu
+    found = feed(make_filter(forked_model), zip(imu.stamps.tolist(), imu.samples, strict=True))
+    named = [name for name, _ in itertools.groupby(each.line for each in found if each.valid)]
+    assert named == ['left', 'right', 'left']
     assert {each.route for each in found} == {''}
     for each in found:
         assert list(each.chances) == ['left', 'right']

@@ -139,13 +139,10 @@ def test_the_same_as_from_all_that_was_seen(history):
     verdicts = run(history)
     assert [each.status for each in verdicts] == naive_statuses(history, LIMITS)
     for verdict in verdicts:
-        if verdict.status is Status.TRACKING:
-            assert (verdict.cause, verdict.why) == ('', 'tracking')
-        else:
-            assert verdict.cause in {*CAUSES, 'reversed', 'biased'}
-            assert verdict.why.startswith(verdict.status.value)
-            assert len(verdict.why) > len(verdict.status.value) + 10
-            assert '{' not in verdict.why
+        tracking = verdict.status is Status.TRACKING
+        assert verdict.cause in ({''} if tracking else {*CAUSES, 'reversed', 'biased'})
+        assert verdict.why.startswith(verdict.status.value)
+        assert '{' not in verdict.why
 
 
 @given(histories, histories)
@@ -187,13 +184,12 @@ def test_each_cause(cause):
     verdict = run(history)[-1]
     assert (verdict.status, verdict.cause) == (status, cause)
     assert part in verdict.why
-    # A finding says why the input is novel.
+
+
+def test_every_cause_can_be_reached_and_a_finding_says_why_the_input_is_novel():
+    assert set(CAUSES) - {'waiting', 'not_useful'} == set(CASES) - {'reversed', 'biased'}
     verdict = run([GOOD._replace(finding=DOUBTFUL, novelty=3.0)])[-1]
     assert (verdict.status, verdict.cause) == (Status.REFUSED, 'biased')
-
-
-def test_every_cause_can_be_reached():
-    assert set(CAUSES) - {'waiting', 'not_useful'} == set(CASES) - {'reversed', 'biased'}
 
 
 def test_from_a_gap_on_nothing_is_sure_nor_blamed_nor_made_better(machine):
@@ -221,9 +217,8 @@ def test_from_a_gap_on_nothing_is_sure_nor_blamed_nor_made_better(machine):
 
 @pytest.mark.parametrize('steady', [1, 4])
 def test_what_is_better_holds_after_so_many_ticks(steady):
-    machine = StateMachine(LIMITS, 20, steady)
-    history = [GOOD, GOOD._replace(off_route=0.7), *[GOOD] * (steady + 1)]
-    shown = [machine.step(each).status for each in history]
+    history = [GOOD, OFF, *[GOOD] * (steady + 1)]
+    shown = [each.status for each in run(history, StateMachine(LIMITS, 20, steady))]
     assert shown == [Status.TRACKING, *[Status.LOST] * steady, *[Status.TRACKING] * 2]
 
 

@@ -87,11 +87,7 @@ def vehicle(shares: np.ndarray, period_s: float = 0.1, noise_m: float = 0.0) -> 
 
 
 def driven(lap_times: list[float], begin: float = -0.2, period_s: float = 0.1) -> Vehicle:
-    """
-    Drive laps that take so many seconds each, each in proportion to the usual one.
-
-    It begins a share of a lap before the start line, and goes on as far behind it.
-    """
+    """Drive laps of so many seconds, and a share of a lap before and behind them."""
     edges = np.cumsum([0.0, *lap_times])
     before, after = -begin * lap_times[0], -begin * lap_times[-1]
     times = np.array([-before, *edges, edges[-1] + after])

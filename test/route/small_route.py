@@ -117,7 +117,6 @@ def changed(route: Route, **numbers: object) -> Route:
 
 
 def numbers_of(route: Route) -> dict[str, Any]:
-    """Return the numbers of all groups of a route by name."""
     groups = [getattr(route, each.name) for each in fields(Route)]
     return {
         name: getattr(group, name)
@@ -127,7 +126,6 @@ def numbers_of(route: Route) -> dict[str, Any]:
 
 
 def grouped(numbers: dict[str, Any]) -> Route:
-    """Return a route of the numbers of all its groups, by name."""
     return Route(
         **{
             name: kind(**{each: numbers[each] for each in signature(kind).parameters})

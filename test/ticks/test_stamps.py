@@ -16,8 +16,6 @@ from two_manifold_ros.ticks.stamps import (
     JUMP_BACK_NS,
     MOST_LATE,
     StampGate,
-    TickAverager,
-    USED,
     Verdict,
 )
 from two_manifold_ros.typing import Floats, Ints
@@ -84,6 +82,9 @@ def passed(*steps: int) -> tuple[list[int], Counter[str]]:
             else:
                 found.append(item)
     assert len(steps) == len(found) + counters.total() + gate.waiting
+    # What waits at the end was no jump.
+    assert all(verdict is not Verdict.GAP for verdict, *_ in gate.drain())
+    assert gate.waiting == 0
     return found, counters
 
 
@@ -126,16 +127,6 @@ def test_copies_late_ones_and_zeros_prove_nothing(far):
     found, counters = passed(0, STEP, far, *doubtful, far + STEP)
     assert found == [0, STEP, *doubtful[1:], far, far + STEP]
     assert counters == Counter(duplicate_stamp=1)
-
-
-def test_what_waits_at_the_end_was_no_jump():
-    gate = StampGate[str](MAX_GAP_NS)
-    assert gate.drain() == []
-    gate.push(NOW, 'first')
-    gate.push(NOW + HOUR, 'far')
-    assert gate.drain() == [(Verdict.WILD, NOW + HOUR, 'far')]
-    assert gate.waiting == 0
-    assert gate.push(NOW - HOUR, 'again') == [(Verdict.START, NOW - HOUR, 'again')]
 
 
 MS = 1_000_000
@@ -190,7 +181,6 @@ def test_what_goes_back_far_comes_after_all_that_waited_and_memory_is_bounded():
 
 START_NS = 1_700_000_000_123_456_789
 PERIOD_NS = 50_000_000
-LONGEST_STEP_NS = 400_000_000
 CHANNELS = 6
 
 
@@ -199,7 +189,7 @@ def streams(draw: st.DrawFn) -> tuple[Ints, Floats]:
     """Draw jittered samples whose rate is far above, near, or below the rate of the ticks."""
     usual = draw(st.sampled_from([1_000_000, 10_000_000, PERIOD_NS, 120_000_000]))
     step = st.just(usual) | st.integers(1, 2 * usual)
-    step |= st.sampled_from([1, PERIOD_NS, 2 * PERIOD_NS, LONGEST_STEP_NS])
+    step |= st.sampled_from([1, PERIOD_NS, 2 * PERIOD_NS, 8 * PERIOD_NS])
     steps = draw(st.lists(step, min_size=1, max_size=60))
     stamps = START_NS + np.cumsum([0, *steps], dtype=np.int64)
     seed = draw(st.integers(0, 2**32 - 1))
@@ -212,34 +202,17 @@ def naive_ticks(stamps: Ints, samples: Floats) -> tuple[list[int], list[Floats]]
     ends = range(int(stamps[0]) + PERIOD_NS, int(stamps[-1]) + 1, PERIOD_NS)
     means = []
     for end in ends:
-        total = np.zeros(samples.shape[1])
-        for i in range(len(stamps) - 1):
-            held = min(int(stamps[i + 1]), end) - max(int(stamps[i]), end - PERIOD_NS)
-            total += samples[i] * max(0, held)
-        means.append(total / PERIOD_NS)
+        edges = np.clip(stamps, end - PERIOD_NS, end)
+        means.append(np.diff(edges) @ samples[:-1] / PERIOD_NS)
     return list(ends), means
 
 
-def stream_ticks(stamps: Ints, samples: Floats) -> tuple[list[int], list[Floats]]:
-    """Average sample by sample, as the filter does."""
-    averager = TickAverager(samples.shape[1], PERIOD_NS, LONGEST_STEP_NS)
-    averager.start(int(stamps[0]), samples[0])
-    ends, means = [], []
-    for stamp, sample in zip(stamps[1:].tolist(), samples[1:], strict=True):
-        count, buffer_ends, buffer_means = averager.push(stamp, sample)
-        ends += buffer_ends[:count].tolist()
-        means += [mean.copy() for mean in buffer_means[:count]]
-    return ends, means
-
-
 @given(streams())
-def test_a_tick_is_the_mean_of_what_was_held_live_and_recorded(stream):
+def test_a_tick_is_the_mean_of_what_was_held(stream):
     ends, means = average_ticks(*stream, PERIOD_NS)
     naive_ends, naive_means = naive_ticks(*stream)
     np.testing.assert_allclose(means, np.reshape(naive_means, means.shape), atol=1e-12)
-    live_ends, live_means = stream_ticks(*stream)
-    assert means.tobytes() == np.array(live_means).tobytes()
-    assert ends.tolist() == naive_ends == live_ends
+    assert ends.tolist() == naive_ends
     # Fewer than two samples make no tick.
     for count in (0, 1):
         ends, means = average_ticks(stream[0][:count], stream[1][:count], PERIOD_NS)
@@ -252,26 +225,12 @@ STEPS_NS = st.sampled_from(
 )  # fmt: skip
 
 
-@given(st.lists(STEPS_NS, max_size=40), st.sets(st.integers(0, 40)))
-def test_a_whole_stream_is_judged_as_a_live_one(steps, zeros):
-    stamps = 10**15 + np.cumsum([0, *steps])
-    stamps[[each for each in zeros if each < len(stamps)]] = 0
-    whole, gate = judge_stamps(stamps, MAX_GAP_NS), StampGate[int](MAX_GAP_NS)
-    judged = [found for i, each in enumerate(stamps.tolist()) for found in gate.push(each, i)]
-    judged += gate.drain()
-    used = [(verdict, place) for verdict, _, place in judged if verdict in USED]
-    assert whole.kept.tolist() == [place for _, place in used]
-    begins = [i for i, (verdict, _) in enumerate(used) if verdict is not Verdict.ACCEPT]
-    assert whole.begins.tolist() == begins
-    assert whole.counts == Counter(verdict.value for verdict, *_ in judged)
-    wild = [place for verdict, _, place in judged if verdict is Verdict.WILD]
-    assert sorted(whole.wild) == sorted(wild)
-
-
 @given(st.lists(STEPS_NS, max_size=12))
 def test_the_main_course_is_the_one_that_holds_most(steps):
     stamps = 10**15 + np.cumsum([0, *steps])
     whole = judge_stamps(stamps, MAX_GAP_NS)
+    assert len(whole.wild) == whole.counts[Verdict.WILD.value]
+    assert not set(whole.wild) & set(whole.kept)
     course = whole.main_course()
     assert (np.diff(stamps[course]) > 0).all()
     parts = np.split(whole.kept, whole.begins[1:])

@@ -9,11 +9,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.ticks import windows as window_module
-from two_manifold_ros.ticks.windows import (
-    find_training_ticks,
-    lay_end_to_end,
-    WindowSet,
-)
+from two_manifold_ros.ticks.windows import find_training_ticks, lay_end_to_end, WindowSet
 
 
 @given(st.lists(st.integers(0, 25), min_size=1, max_size=6), st.integers(1, 8))
