@@ -35,8 +35,7 @@ class NaiveBelief:
     def __init__(self, route: Route, leads_to: Array) -> None:
         """Take the chances (P, P) to be at each place one step after another."""
         self.motion, self.likelihood = route.motion, route.likelihood
-        self.switching = route.switching
-        self.places = route.places
+        self.switching, self.places = route.switching, route.places
         steps = np.arange(self.motion.moves.shape[1])
         self.powers = [np.linalg.matrix_power(leads_to, step) for step in steps]
         self.variances = self.motion.moves @ steps**2 - (self.motion.moves @ steps) ** 2
@@ -45,9 +44,7 @@ class NaiveBelief:
     def start(self) -> None:
         self.seen: list[Array] = []
         self.moving, self.rolling, self.looks_still, self.unfound = 1.0, 1.0, 0.0, 1.0
-        self.resting = (
-            self.motion.forward @ self.likelihood.rest_alone.offset + self.motion.forward_offset
-        )
+        self.resting = self.pull_of(self.likelihood.rest_alone.offset)
         usual = self.motion.ratio_spread**2
         self.cells: dict[tuple[str, int], Cell] = {
             (row, place): (0.0, 1.0, usual) for row in ROWS for place in range(self.places)
@@ -59,6 +56,9 @@ class NaiveBelief:
             self.cells['off new', place] = (0.15 / self.places, 1.0, usual)
         self.elsewhere = 1.0 - sum(cell[0] for cell in self.cells.values())
 
+    def pull_of(self, observation: Array) -> float:
+        return float(self.motion.forward @ observation + self.motion.forward_offset)
+
     def between_rows(self, mean: float, of_rows: Array) -> Array:
         """Interpolate between the rows of the table of moves whose means are on either side."""
         row = min(mean * self.motion.moves_a_row, len(self.motion.moves) - 1 - 1e-9)
@@ -69,7 +69,6 @@ class NaiveBelief:
         """Move each cell by its speed ratio; who got farther than its mean was faster."""
         come: dict[tuple[str, int], list[Cell]] = {key: [] for key in self.cells}
         for (row, here), (chance, ratio, before) in self.cells.items():
-            variance = before
             if row == 'stands':
                 come[row, here].append((chance, 0.0, 0.0))
                 continue
@@ -90,11 +89,8 @@ class NaiveBelief:
             mean = rate * (ratio + after) / 2.0
             within = max(self.between_rows(mean, self.variances), 1e-2)
             # The joint Gaussian of speed ratio and step, given the step.
-            covariance = np.array(
-                [[variance, rate * variance], [rate * variance, rate**2 * variance + within]]
-            )
-            gain = covariance[0, 1] / covariance[1, 1]
-            left = covariance[0, 0] - gain * covariance[1, 0]
+            gain = rate * variance / (rate**2 * variance + within)
+            left = variance - gain * rate * variance
             for step, part in enumerate(self.between_rows(mean, self.motion.moves)):
                 for there, share in enumerate(self.powers[step][here]):
                     if share > 0.0:
@@ -229,7 +225,7 @@ class NaiveBelief:
     def update(self, observation: Array) -> float:
         """Take an observation; return the logarithm of its predicted density, tempered."""
         self.seen.append(observation)
-        forward = self.motion.forward @ observation + self.motion.forward_offset
+        forward = self.pull_of(observation)
         self.move(forward)
         self.go_over(forward)
         logs, self.cells, (stands, moves, anything) = self.weighed()
@@ -309,11 +305,8 @@ class NaiveBelief:
         chance, ratio, variance = cell
         if row.endswith('new'):
             apart = of.new_whitening @ observation - of.new_means[place]
-            slope, level, weights = (
-                of.new_slopes[place],
-                of.new_level + lasting,
-                np.ones(len(apart)),
-            )
+            slope, level = of.new_slopes[place], of.new_level + lasting
+            weights = np.ones(len(apart))
         else:
             apart = of.whitening @ np.concatenate([means, observation]) - of.means[place]
             slope, level = of.slopes[place], 0.0
