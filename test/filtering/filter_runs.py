@@ -107,11 +107,10 @@ class Adding(TickFilter):
 
     def __init__(self) -> None:
         self.belief: Any = self
-        self.state = np.zeros(2)
-        self.seen = 0
+        self.start()
 
     def start(self) -> None:
-        self.__init__()
+        self.state, self.seen = np.zeros(2), 0
 
     def coast(self, ticks: int) -> None:
         self.state[1] += ticks

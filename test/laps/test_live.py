@@ -113,8 +113,7 @@ def test_fixes_place_the_laps():
 
 
 def test_stamps_on_arrival_are_those_of_the_clock():
-    drive = driven([LAP_S] * 2)
-    now = [0]
+    drive, now = driven([LAP_S] * 2), [0]
     laps = live('map', clock_ns=lambda: now[0])
     assert laps.stamps_on_arrival
     mark = passages(drive, 0.4)[0]
@@ -162,14 +161,13 @@ def test_marks_at_a_standstill_are_where_the_vehicle_stands():
     assert start_of(laps) == pytest.approx(shares[stands] % 1.0, abs=2e-3)
 
 
-@pytest.mark.parametrize('stamp_s', [-3600.0, 3600.0])
-def test_marks_and_fixes_by_another_clock_are_said(stamp_s):
-    drive = driven([LAP_S])
-    laps = live()
+@pytest.mark.parametrize('off_ns', [-3600 * SECOND, 3600 * SECOND])
+def test_marks_and_fixes_by_another_clock_are_said(off_ns):
+    drive, laps = driven([LAP_S]), live()
     assert laps.mark_problem == ''
-    for tick in range(50):
-        laps.take_position(int(drive.stamps[tick]) + round(stamp_s * SECOND), 'map', 1.0, 2.0)
-        laps.take_mark(int(drive.stamps[tick]) + round(stamp_s * SECOND))
+    for tick, stamp in enumerate(drive.stamps[:50].tolist()):
+        laps.take_position(stamp + off_ns, 'map', 1.0, 2.0)
+        laps.take_mark(stamp + off_ns)
         laps.push(estimate_of(drive, tick))
     assert 'of 50 fixes none counts' in laps.problem
     assert 'of 50 marks none counts' in laps.mark_problem
@@ -183,17 +181,16 @@ def test_marks_and_fixes_by_another_clock_are_said(stamp_s):
 def test_fixes_of_a_vehicle_that_stands_do_not_outweigh_those_of_its_way():
     """Hours at one place, with the noise of a receiver."""
     shares = driven([LAP_S] * 2).shares
-    drive = vehicle(np.concatenate([np.full(20_000, shares[0]), shares]))
-    laps = live()
-    random = np.random.default_rng(0)
-    for tick in range(len(drive.stamps) - 60):
+    drive, laps = vehicle(np.concatenate([np.full(20_000, shares[0]), shares])), live()
+    random, end = np.random.default_rng(0), len(drive.stamps) - 60
+    for tick in range(end):
         laps.push(estimate_of(drive, tick))
         x, y = plane(drive.shares[tick]) + random.standard_normal(2)
         if tick < 20_000 or tick % 5 == 0:
             laps.take_position(int(drive.stamps[tick]), 'map', x, y)
     assert laps.line.fixes < 100
     scores = []
-    for tick in range(20_000, len(drive.stamps) - 60):
+    for tick in range(20_000, end):
         placed = placed_at(laps, drive, tick)
         apart = placed.positions[0] - plane(drive.shares[tick])
         scores.append(apart @ np.linalg.solve(placed.covariances[0], apart))
@@ -267,17 +264,17 @@ def test_a_fix_that_cannot_be_used_is_counted():
 
 @pytest.mark.parametrize('kind', ['without a stamp', 'far ahead before', 'thousands a second'])
 def test_many_fixes_are_used_whatever_their_stamps(kind):
-    drive = driven([LAP_S] * 4)
-    laps = live()
+    drive, laps = driven([LAP_S] * 4), live()
     laps.push(estimate_of(drive, 0))
     if kind == 'far ahead before':
         for k in range(1200):
             laps.take_position(int(drive.stamps[0]) + (1_000_000 + k) * SECOND, 'map', 1.0, 2.0)
     for tick in range(1, 350):
         laps.push(estimate_of(drive, tick))
-        stamp, (x, y) = int(drive.stamps[tick]), plane(drive.shares[tick])
-        for part in range(0, PERIOD_NS, PERIOD_NS // (300 if 'thousands' in kind else 1)):
+        stamps, place = [int(drive.stamps[tick])], plane(drive.shares[tick])
+        if kind == 'thousands a second':
             # They come before the estimates of their time.
-            later = 3 * PERIOD_NS + part if 'thousands' in kind else 0
-            laps.take_position(0 if kind == 'without a stamp' else stamp + later, 'map', x, y)
+            stamps = range(stamps[0] + 3 * PERIOD_NS, stamps[0] + 4 * PERIOD_NS, PERIOD_NS // 300)
+        for stamp in stamps:
+            laps.take_position(0 if kind == 'without a stamp' else stamp, 'map', *place)
     assert laps.line.fixes > 300

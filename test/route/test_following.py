@@ -45,8 +45,7 @@ def test_a_vehicle_put_down_elsewhere_is_found_there(begin, settled):
     assert settled.shares.on_route > 0.8
     # And so is a start anywhere.
     settled.start()
-    missed = followed(settled, lap(seed=14, begin=begin))
-    assert missed[60:].max() < 4.0 * TICK_M
+    assert followed(settled, lap(seed=14, begin=begin))[60:].max() < 4.0 * TICK_M
 
 
 @pytest.mark.parametrize('kind', ['another', 'reversed', 'mirrored'])

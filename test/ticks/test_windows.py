@@ -90,12 +90,3 @@ def test_neighbours_are_those_of_all_distances(starts, width, count, band, threa
         found = windows.neighbours(count, threads)
     assert np.array_equal(found[0], expected)
     assert np.array_equal(found[1], squared)
-
-
-def test_the_result_is_the_same_bytes_with_any_number_of_threads():
-    series = np.random.default_rng(1).normal(size=(6, 5000)).cumsum(axis=1)
-    windows = WindowSet(series, np.arange(4900), 40)
-    one, *others = (windows.neighbours(30, threads) for threads in (1, 2, 4))
-    for other in others:
-        assert one[0].tobytes() == other[0].tobytes()
-        assert one[1].tobytes() == other[1].tobytes()
