@@ -35,19 +35,16 @@ class NaiveBelief:
     def __init__(self, route: Route, leads_to: Array) -> None:
         """Take the chances (P, P) to be at each place one step after another."""
         self.motion, self.likelihood = route.motion, route.likelihood
-        self.switching = route.switching
-        self.places = route.places
-        steps = range(self.motion.moves.shape[1])
+        self.switching, self.places = route.switching, route.places
+        steps = np.arange(self.motion.moves.shape[1])
         self.powers = [np.linalg.matrix_power(leads_to, step) for step in steps]
-        self.means_of_rows = self.motion.moves @ np.array(steps)
+        self.variances = self.motion.moves @ steps**2 - (self.motion.moves @ steps) ** 2
         self.start()
 
     def start(self) -> None:
         self.seen: list[Array] = []
         self.moving, self.rolling, self.looks_still, self.unfound = 1.0, 1.0, 0.0, 1.0
-        self.resting = (
-            self.motion.forward @ self.likelihood.rest_alone.offset + self.motion.forward_offset
-        )
+        self.resting = self.pull_of(self.likelihood.rest_alone.offset)
         usual = self.motion.ratio_spread**2
         self.cells: dict[tuple[str, int], Cell] = {
             (row, place): (0.0, 1.0, usual) for row in ROWS for place in range(self.places)
@@ -59,24 +56,19 @@ class NaiveBelief:
             self.cells['off new', place] = (0.15 / self.places, 1.0, usual)
         self.elsewhere = 1.0 - sum(cell[0] for cell in self.cells.values())
 
-    def chances_of_steps(self, mean: float) -> Array:
-        """Interpolate between the rows of the table whose means are on either side."""
-        row = min(mean * self.motion.moves_a_row, len(self.motion.moves) - 1 - 1e-9)
-        low, high = int(row), row - int(row)
-        return (1.0 - high) * self.motion.moves[low] + high * self.motion.moves[low + 1]
+    def pull_of(self, observation: Array) -> float:
+        return float(self.motion.forward @ observation + self.motion.forward_offset)
 
-    def variance_of_steps(self, mean: float) -> float:
+    def between_rows(self, mean: float, of_rows: Array) -> Array:
+        """Interpolate between the rows of the table of moves whose means are on either side."""
         row = min(mean * self.motion.moves_a_row, len(self.motion.moves) - 1 - 1e-9)
         low, high = int(row), row - int(row)
-        steps = np.arange(len(self.powers))
-        squares = self.motion.moves @ steps**2 - self.means_of_rows**2
-        return max((1.0 - high) * squares[low] + high * squares[low + 1], 1e-2)
+        return (1.0 - high) * of_rows[low] + high * of_rows[low + 1]
 
     def move(self, forward: float | None) -> None:
         """Move each cell by its speed ratio; who got farther than its mean was faster."""
         come: dict[tuple[str, int], list[Cell]] = {key: [] for key in self.cells}
         for (row, here), (chance, ratio, before) in self.cells.items():
-            variance = before
             if row == 'stands':
                 come[row, here].append((chance, 0.0, 0.0))
                 continue
@@ -95,14 +87,11 @@ class NaiveBelief:
             after = min(max(after, 0.0), FASTEST)
             rate = self.motion.rates[here]
             mean = rate * (ratio + after) / 2.0
-            within = self.variance_of_steps(mean)
+            within = max(self.between_rows(mean, self.variances), 1e-2)
             # The joint Gaussian of speed ratio and step, given the step.
-            covariance = np.array(
-                [[variance, rate * variance], [rate * variance, rate**2 * variance + within]]
-            )
-            gain = covariance[0, 1] / covariance[1, 1]
-            left = covariance[0, 0] - gain * covariance[1, 0]
-            for step, part in enumerate(self.chances_of_steps(mean)):
+            gain = rate * variance / (rate**2 * variance + within)
+            left = variance - gain * rate * variance
+            for step, part in enumerate(self.between_rows(mean, self.motion.moves)):
                 for there, share in enumerate(self.powers[step][here]):
                     if share > 0.0:
                         updated = after + gain * (step - mean)
@@ -134,7 +123,7 @@ class NaiveBelief:
         """Return the share of a tick that ends a slow lap because none is as slow."""
         below = max(SLOWEST - ratio, 0.0) if row == 'slow' else 0.0
         near = np.exp(-0.5 * below**2 / (variance + self.motion.ratio_spread**2))
-        return float((1.0 - near) * self.switching.exchanges[3, 1])
+        return float((1.0 - near) * self.leads('free motion', 'on new'))
 
     def settles(self, forward: float | None, place: int) -> float:
         """Return the probability that who is at rest stands: twice that of as hard a push."""
@@ -147,69 +136,62 @@ class NaiveBelief:
         backwards = self.motion.tick_lengths[place] < 0.0
         return float(min(2.0 * norm.sf(-push if backwards else push), 1.0))
 
-    def go_over(self, forward: float | None) -> None:  # noqa: C901, PLR0912, PLR0915 - each line a rule
+    def leads(self, row: str, other: str) -> float:
+        """Return the probability of an exchange in a tick, as learned."""
+        names = (*ROWS, 'elsewhere')
+        return float(self.switching.exchanges[names.index(row), names.index(other)])
+
+    def goes(self, row: str, other: str, place: int, cell: Cell, forward: float | None) -> float:
+        """Return the probability to go over at a place, where what a cell knows counts too."""
+        chance, (_, ratio, variance) = self.leads(row, other), cell
+        usual = self.motion.ratio_spread**2
+        if (row, other) in {('off', 'on'), ('off new', 'on new')}:
+            return chance + self.unfound * max(self.switching.finds - chance, 0.0)
+        if (row, other) == ('free motion', 'stands'):
+            near = np.exp(-0.5 * ratio**2 / (variance + usual)) * self.settles(forward, place)
+            rests = min(self.switching.halts * self.looks_still / chance, 1.0)
+            return float(chance * (near + (1.0 - near) * rests))
+        if (row, other) in {('free motion', 'on new'), ('slow', 'on new')}:
+            apart = max(abs(ratio - 1.0) - 2.0 * self.motion.ratio_spread, 0.0)
+            chance *= np.exp(-0.5 * apart**2 / (variance + usual))
+        if (row, other) == ('free motion', 'on new'):
+            change = self.change(forward, place, ratio) / max(self.motion.usual_change, 1e-6)
+            chance *= np.exp(-0.5 * change**2)
+        return chance
+
+    def go_over(self, forward: float | None) -> None:
         usual = self.motion.ratio_spread**2
         come: dict[tuple[str, int], list[Cell]] = {key: [] for key in self.cells}
-        elsewhere = self.elsewhere
-        drives_on = 1.0 if forward is None else self.moving
-        last = len(ROWS)
-        jumps = np.zeros(len(JUMPED))
+        lasts = self.rolling * (1.0 - self.leads('elsewhere', 'elsewhere'))
+        elsewhere = self.elsewhere * (1.0 - lasts)
+        jumps = self.elsewhere * self.rolling * self.switching.jumps[len(ROWS)]
         for (row, place), (chance, ratio, variance) in self.cells.items():
-            i, stays = ROWS.index(row), chance
+            stopping, going_on = self.switching.stops[:, place]
+            to: list[tuple[str, Cell]] = []
             if row in {'on', 'on new'}:
-                come['stands', place].append((chance * self.switching.stops[0, place], 0.0, 0.0))
-                stays -= chance * self.switching.stops[0, place]
+                to.append(('stands', (stopping, 0.0, 0.0)))
             if row == 'stands':
-                goes = chance * drives_on * self.switching.stops[1, place]
-                come['on new', place].append((goes, 1.0, usual))
-                stays -= goes
-            lost = chance * self.too_slow(row, ratio, variance)
-            elsewhere += lost
-            stays -= lost
-            for j, other in enumerate(ROWS):
-                part = chance * self.switching.exchanges[i, j]
-                if other == row:
-                    continue
-                if (row, other) in {('off', 'on'), ('off new', 'on new')}:
-                    more = self.switching.finds - self.switching.exchanges[i, j]
-                    part += chance * self.unfound * max(more, 0.0)
+                drives_on = 1.0 if forward is None else self.moving
+                to.append(('on new', (drives_on * going_on, 1.0, usual)))
+            for other in set(ROWS) - {row}:
+                part, found = self.goes(row, other, place, (1.0, ratio, variance), forward), ratio
+                spread = variance
                 if (row, other) == ('free motion', 'slow'):
-                    share, *moments = self.fast_enough(place, ratio, variance)
-                    come[other, place].append((part * share, *moments))
-                    stays -= part * share
-                    continue
-                if (row == 'free motion' and other in {'on new', 'stands'}) or (
-                    (row, other) == ('slow', 'on new')
-                ):
-                    apart = (
-                        ratio if other == 'stands' else max(abs(ratio - 1.0) - 2 * usual**0.5, 0)
-                    )
-                    near = np.exp(-0.5 * apart**2 / (variance + usual))
-                    near *= self.settles(forward, place) if other == 'stands' else 1.0
-                    if row == 'free motion' and other == 'on new':
-                        change = self.change(forward, place, ratio)
-                        change /= max(self.motion.usual_change, 1e-6)
-                        near *= np.exp(-0.5 * change**2)
-                    rests = min(
-                        self.switching.halts * self.looks_still / self.switching.exchanges[i, j],
-                        1.0,
-                    )
-                    part *= near + (1.0 - near) * (rests if other == 'stands' else 0.0)
-                stays -= part
-                if 'stands' in {row, other}:
-                    come[other, place].append((part, 0.0, 0.0))
-                else:
-                    come[other, place].append((part, ratio, variance))
-            gone = chance * self.switching.exchanges[i, last]
-            gone *= self.moving if row in {'slow', 'free motion'} else 1.0
-            elsewhere += gone
-            jumped = chance * self.switching.jumps[i]
+                    share, found, spread = self.fast_enough(place, ratio, variance)
+                    part *= share
+                elif 'stands' in {row, other}:
+                    found = spread = 0.0
+                to.append((other, (part, found, spread)))
+            jumped = self.switching.jumps[ROWS.index(row)]
             jumped = jumped * (self.rolling if row == 'free motion' else 1.0)
-            jumps += jumped
-            stays -= gone + jumped.sum()
-            come[row, place].append((stays, ratio, variance))
-        elsewhere -= self.elsewhere * self.rolling * (1.0 - self.switching.exchanges[last, last])
-        jumps += self.elsewhere * self.rolling * self.switching.jumps[last]
+            gone = self.leads(row, 'elsewhere')
+            gone *= self.moving if row in {'slow', 'free motion'} else 1.0
+            gone += self.too_slow(row, ratio, variance)
+            stays = 1.0 - gone - jumped.sum() - sum(part for _, (part, *_) in to)
+            for other, (part, *rest) in [*to, (row, (stays, ratio, variance))]:
+                come[other, place].append((chance * part, *rest))
+            elsewhere += chance * gone
+            jumps = jumps + chance * jumped
         for row, chance in zip(JUMPED, jumps, strict=True):
             for place in range(self.places):
                 come[row, place].append((chance / self.places, 1.0, usual))
@@ -230,24 +212,20 @@ class NaiveBelief:
             self.move(None)
             self.go_over(None)
         for settled, new in (('on', 'on new'), ('off', 'off new')):
-            chance = self.switching.exchanges[ROWS.index(new), ROWS.index(settled)]
-            left = (1.0 - chance) ** ticks
+            left = (1.0 - self.leads(new, settled)) ** ticks
             for place in range(self.places):
                 whole, ratio, variance = self.cells[settled, place]
                 fresh, *other = self.cells[new, place]
                 came = (1.0 - left) * whole
                 share = came / (fresh + came)
-                mixed = [
-                    (1 - share) * a + share * b
-                    for a, b in zip(other, (ratio, variance), strict=True)
-                ]
+                mixed = (1.0 - share) * np.array(other) + share * np.array([ratio, variance])
                 self.cells[settled, place] = (left * whole, ratio, variance)
                 self.cells[new, place] = (fresh + came, *mixed)
 
     def update(self, observation: Array) -> float:
         """Take an observation; return the logarithm of its predicted density, tempered."""
         self.seen.append(observation)
-        forward = self.motion.forward @ observation + self.motion.forward_offset
+        forward = self.pull_of(observation)
         self.move(forward)
         self.go_over(forward)
         logs, self.cells, (stands, moves, anything) = self.weighed()
@@ -272,22 +250,19 @@ class NaiveBelief:
     def weighed(self) -> tuple[dict, dict[tuple[str, int], Cell], tuple[float, float, float]]:
         """Return log-likelihoods and updated cells, and log densities at no place."""
         stands, moves, lasting = self.placeless()
-        anything = max(stands, moves)
+        anything, sharpness = max(stands, moves), self.likelihood.sharpness
         if len(self.seen) == 1:
-            parts = np.exp(self.likelihood.sharpness * np.array([moves, stands]))
-            anything = (
-                np.log(self.switching.beginnings.sum(axis=1) @ parts) / self.likelihood.sharpness
-            )
+            parts = np.exp(sharpness * np.array([moves, stands]))
+            anything = np.log(self.switching.beginnings.sum(axis=1) @ parts) / sharpness
         logs, cells = {}, dict(self.cells)
         for (row, place), cell in self.cells.items():
+            at = row, place
             if row in {'free motion', 'stands'}:
-                logs[row, place] = self.likelihood.sharpness * (
-                    anything if row == 'free motion' else stands
-                )
+                logs[at] = sharpness * (stands if row == 'stands' else anything)
             elif row == 'slow':
-                logs[row, place], cells[row, place] = self.seen_slow(place, cell, lasting)
+                logs[at], cells[at] = self.seen_slow(place, cell, lasting)
             else:
-                logs[row, place], cells[row, place] = self.seen_at(row, place, cell, lasting)
+                logs[at], cells[at] = self.seen_at(row, place, cell, lasting)
         return logs, cells, (stands, moves, anything)
 
     def sense(self, readings: list[Array], likelihood: RouteLikelihood, weight: float) -> float:
@@ -305,58 +280,42 @@ class NaiveBelief:
         joint = {key: cells[key][0] * np.exp(log) for key, log in logs.items()}
         sound = sum(joint.values()) + self.elsewhere * broken
         total = weight * sound + (1.0 - weight) * broken
-        self.cells = {
-            key: merged(
-                [
-                    (weight * joint[key] / total, *cells[key][1:]),
-                    ((1.0 - weight) * broken * before[0] / total, *before[1:]),
-                ]
-            )
-            for key, before in self.cells.items()
-        }
+        for key, before in self.cells.items():
+            given = weight * joint[key] / total, *cells[key][1:]
+            without = (1.0 - weight) * broken * before[0] / total, *before[1:]
+            self.cells[key] = merged([given, without])
         self.elsewhere *= broken / total
         return float(weight * sound / total)
 
     def placeless(self) -> tuple[float, float, float]:
         """Log densities of who stands and of who moves, and of the slow means of any road."""
-        (means, observation), nothing = self.features(), np.zeros(0)
-        weight = self.likelihood.persistence
-        lasting = weight * log_density(self.likelihood.other_means, means, nothing)
-        stands = log_density(self.likelihood.rest_alone, observation, nothing) + lasting
+        (means, observation), nothing, of = self.features(), np.zeros(0), self.likelihood
+        lasting = of.persistence * log_density(of.other_means, means, nothing)
+        stands = log_density(of.rest_alone, observation, nothing) + lasting
         if len(self.seen) > 1:
-            given = log_density(self.likelihood.rest, observation, means)
-            given += weight * log_density(self.likelihood.rest_means, means, nothing)
+            given = log_density(of.rest, observation, means)
+            given += of.persistence * log_density(of.rest_means, means, nothing)
             stands = max(stands, given)
-        moves = lasting + max(
-            log_density(density, observation, means)
-            for density in (self.likelihood.slow, self.likelihood.other)
-        )
-        return stands, moves, lasting
+        moves = max(log_density(each, observation, means) for each in (of.slow, of.other))
+        return stands, lasting + moves, lasting
 
     def seen_at(self, row: str, place: int, cell: Cell, lasting: float) -> tuple[float, Cell]:
         """Tempered log-likelihood with the speed ratio integrated out, and the cell given it."""
-        means, observation = self.features()
+        (means, observation), of = self.features(), self.likelihood
         chance, ratio, variance = cell
         if row.endswith('new'):
-            apart = self.likelihood.new_whitening @ observation - self.likelihood.new_means[place]
-            slope, level = self.likelihood.new_slopes[place], self.likelihood.new_level + lasting
+            apart = of.new_whitening @ observation - of.new_means[place]
+            slope, level = of.new_slopes[place], of.new_level + lasting
             weights = np.ones(len(apart))
         else:
-            apart = (
-                self.likelihood.whitening @ np.concatenate([means, observation])
-                - self.likelihood.means[place]
-            )
-            slope, level = self.likelihood.slopes[place], 0.0
+            apart = of.whitening @ np.concatenate([means, observation]) - of.means[place]
+            slope, level = of.slopes[place], 0.0
             # What lasts counts less.
-            weights = np.array(
-                [self.likelihood.persistence] * len(means) + [1.0] * len(observation)
-            )
+            weights = np.repeat([of.persistence, 1.0], [len(means), len(observation)])
         bound = USUAL_RATIOS * self.motion.ratio_spread
         here = min(max(ratio - 1.0, -bound), bound)
-        rest = weights**0.5 * (apart - here * slope)
-        slope = weights**0.5 * slope
-        count = weights.sum()
-        log, updated = self.seen_with(rest, slope, count, place, level, cell)
+        rest, slope = weights**0.5 * (apart - here * slope), weights**0.5 * slope
+        log, updated = self.seen_with(rest, slope, weights.sum(), place, level, cell)
         return log, updated if here == ratio - 1.0 else (chance, ratio, variance)
 
     def slow_from(self, place: int) -> float:
@@ -384,18 +343,12 @@ class NaiveBelief:
     ) -> tuple[float, Cell]:
         """Integrate the speed ratio out of a density, and update it as a Kalman filter."""
         chance, ratio, variance = cell
-        noise = self.likelihood.noise[place]
+        of, noise = self.likelihood, self.likelihood.noise[place]
         # Of a Student-t density: the precision of the Gaussian that is as steep at this distance.
-        steep = (
-            self.likelihood.sharpness
-            * (self.likelihood.tail + count)
-            / (self.likelihood.tail * noise + rest @ rest)
-        )
+        steep = of.sharpness * (of.tail + count) / (of.tail * noise + rest @ rest)
         whole = np.eye(len(rest)) + steep * variance * np.outer(slope, slope)
-        square = rest @ np.linalg.solve(whole, rest)
-        log = self.likelihood.sharpness * (
-            student(np.array([square]), count, noise, self.likelihood.tail) + level
-        )
+        square = np.array([rest @ np.linalg.solve(whole, rest)])
+        log = of.sharpness * (student(square, count, noise, of.tail) + level)
         log -= 0.5 * np.linalg.slogdet(whole)[1]
         gain = variance * steep * np.linalg.solve(whole, slope)
         ratio = min(max(ratio + gain @ rest, 0.0), FASTEST)
@@ -430,12 +383,7 @@ def log_density(density: Density, seen: Array, given: Array) -> float:
 
 
 def merged_greedily(nodes: Array, headings: Array, radius: float, same_pass: int) -> list[int]:
-    """
-    Return the place of each step: the best known one within the radius, else a new one.
-
-    Of steps of length one, far from any known place or as near to it as the radius; no place is
-    looked for along the map, so this is the whole truth only where all places are found nearby.
-    """
+    """Return the place of each step: the best known one within the radius, else a new one."""
     opened: list[int] = []
     visited = []
     for i in range(len(nodes)):

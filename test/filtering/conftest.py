@@ -20,7 +20,6 @@ def stream(slot_car_laps: tuple[Recording, Recording]) -> Stream:
 
 @pytest.fixture
 def live(slot_car_model: RouteModel) -> Filter:
-    """Return a new filter."""
     return Filter(slot_car_model)
 
 

@@ -26,12 +26,10 @@ CAUSES = (
 
 
 def feed(live: Filter, stream: Iterable[tuple[int, Floats]]) -> list[Estimate]:
-    """Push a stream of stamps and samples."""
     return [estimate for stamp, sample in stream for estimate in live.push(stamp, sample)]
 
 
 def shifted(stream: Stream, shift: int) -> Stream:
-    """Add a constant to all stamps."""
     return [(stamp + shift, sample) for stamp, sample in stream]
 
 
@@ -56,12 +54,10 @@ def bits(estimates: Iterable[Estimate]) -> list[tuple[object, ...]]:
 
 
 def stamps(estimates: Iterable[Estimate]) -> list[int]:
-    """Return the stamps of estimates."""
     return [each.stamp_ns for each in estimates]
 
 
 def set_aside(counters: Counter[str]) -> int:
-    """Return how many samples were not used."""
     return sum(counters[cause] for cause in CAUSES)
 
 
@@ -71,7 +67,6 @@ Change = Callable[[np.ndarray], np.ndarray]
 
 
 def scaled(forces: float, rates: float) -> Change:
-    """Return another choice of units."""
     return lambda samples: samples * ([forces] * 3 + [rates] * 3)
 
 
@@ -82,7 +77,6 @@ def turned(matrix: list[list[int]]) -> Change:
 
 
 def reversed_signs(*channels: int) -> Change:
-    """Return some channels with the other sign."""
     return lambda samples: samples * [-1 if c in channels else 1 for c in range(6)]
 
 
@@ -113,11 +107,10 @@ class Adding(TickFilter):
 
     def __init__(self) -> None:
         self.belief: Any = self
-        self.state = np.zeros(2)
-        self.seen = 0
+        self.start()
 
     def start(self) -> None:
-        self.__init__()
+        self.state, self.seen = np.zeros(2), 0
 
     def coast(self, ticks: int) -> None:
         self.state[1] += ticks

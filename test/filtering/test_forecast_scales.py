@@ -16,25 +16,23 @@ def walk(ticks: int, seed: int) -> np.ndarray:
     return np.cumsum(np.random.default_rng(seed).standard_normal((ticks, 2)), axis=0)
 
 
-def forecast(estimates: np.ndarray, tick: int, believed: float) -> tuple[np.ndarray, np.ndarray]:
+def forecast(mean: np.ndarray, believed: float) -> tuple[np.ndarray, np.ndarray]:
     """Return means and covariances of the horizons and a velocity, of a way of that variance."""
-    means = np.repeat(estimates[[tick]], len(HORIZONS) + 1, axis=0)
-    known = 0.5
-    spreads = [known + believed * ahead for ahead in (*HORIZONS, 0)]
-    return means, np.array(spreads)[:, None, None] * np.eye(2)
+    spreads = 0.5 + believed * np.array([*HORIZONS, 0])
+    return np.tile(mean, (len(spreads), 1)), spreads[:, None, None] * np.eye(2)
 
 
 def followed(estimates: np.ndarray, believed: float, driving: float = 1.0) -> ForecastScales:
     scales = ForecastScales(HORIZONS, LAP)
-    for tick in range(len(estimates)):
-        scales.follow(*forecast(estimates, tick, believed), driving)
+    for mean in estimates:
+        scales.follow(*forecast(mean, believed), driving)
     return scales
 
 
 def naive(estimates: np.ndarray, believed: float) -> list[float]:
     """Judge each forecast when its time has come, from a list of all that was said."""
     logs = [0.0] * len(HORIZONS)
-    said = [forecast(estimates, tick, believed) for tick in range(len(estimates))]
+    said = [forecast(mean, believed) for mean in estimates]
     for tick, (means, covariances) in enumerate(said):
         for index, ahead in enumerate(HORIZONS):
             if not 0 < ahead <= tick:
@@ -66,14 +64,13 @@ def test_factors_are_those_of_a_naive_count(believed):
 def test_a_pause_forgets_the_forecasts_and_a_start_the_factors_too():
     """And forecasts of a vehicle that may not drive as in training do not count."""
     np.testing.assert_array_equal(followed(walk(400, 2), 0.1, driving=0.5).factors, 1.0)
-    estimates = walk(400, 3)
-    scales = followed(estimates, 0.1)
+    scales = followed(walk(400, 3), 0.1)
     factors = scales.factors.copy()
     assert factors[1] > 1.5
     scales.pause()
     # Far from where it was forecast to be before the pause.
-    for tick in range(HORIZONS[1]):
-        scales.follow(*forecast(estimates + 1e3, tick, 0.1), 1.0)
+    for mean in walk(HORIZONS[1], 3):
+        scales.follow(*forecast(mean + 1e3, 0.1), 1.0)
     np.testing.assert_array_equal(scales.factors, factors)
     scales.start()
     np.testing.assert_array_equal(scales.factors, 1.0)
@@ -91,24 +88,24 @@ def test_horizons_beyond_what_is_remembered_stay_as_calibrated():
 def test_the_filter_of_a_route_scales_what_lies_ahead_and_nothing_else(
     slot_car_laps, slot_car_model
 ):
-    followed = make_tick_filter(slot_car_model)
-    shares = []
+    followed, shares = make_tick_filter(slot_car_model), []
+
+    def shares_now() -> np.ndarray:
+        (means, covariances), (plain_means, plain) = followed.read(), followed.belief.read()
+        np.testing.assert_array_equal(means, plain_means)
+        found = covariances[:, 0, 0] / plain[:, 0, 0]
+        np.testing.assert_allclose(covariances, found[:, None, None] * plain, rtol=1e-12)
+        return found
+
     for sample in slot_car_laps[1].imu.samples:
         followed.update(sample)
-        means, covariances = followed.read()
-        plain_means, plain = followed.belief.read()
-        np.testing.assert_array_equal(means, plain_means)
-        shares.append(covariances[:, 0, 0] / plain[:, 0, 0])
-        np.testing.assert_allclose(covariances, shares[-1][:, None, None] * plain, rtol=1e-12)
+        shares.append(shares_now())
     shares = np.array(shares)
     np.testing.assert_allclose(shares[:, [0, -1]], 1.0, rtol=1e-12)
     assert np.ptp(np.log(shares[-40:, 2])) > 0.0
     assert not np.allclose(shares[-1, 1:3], 1.0)
     # A gap leaves the factors, a start forgets them.
-    kept = shares[-1]
     followed.coast(3)
-    np.testing.assert_allclose(
-        followed.read()[1][:, 0, 0] / followed.belief.read()[1][:, 0, 0], kept, rtol=1e-12
-    )
+    np.testing.assert_allclose(shares_now(), shares[-1], rtol=1e-12)
     followed.start()
-    np.testing.assert_allclose(followed.read()[1], followed.belief.read()[1], rtol=1e-12)
+    np.testing.assert_allclose(shares_now(), 1.0, rtol=1e-12)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which line of a network is driven, and the ways ahead on one map."""
 
+import itertools
 import math
 
 from filter_runs import feed
@@ -43,14 +44,8 @@ class Given:
 
 
 def follower(kept_s=100.0, apart_m=5.0, trunk=(1.0, 1.0), left=1, beside=10_000):
-    """
-    Return a follower on a trunk (place 0) and two branches (1 and 2), and its belief.
-
-    Of the left branch are ``left`` places, and ``beside`` them are places of no line.
-    """
-    there = np.array([[0.0, 0.0], [10.0, 0.0]])
-    aside = np.array([[0.0, 0.0], [0.0, 9.0]])
-    ways = np.stack([there + aside, there - aside])
+    """Return a follower on a trunk, place 0, and branches of ``left`` and one places; a belief."""
+    ways = np.array([[[0.0, 0.0], [10.0, 9.0]], [[0.0, 0.0], [10.0, -9.0]]])
     passes = [trunk, (1.0, 0.0), (0.0, 1.0), *[(1.0, 0.0)] * (left - 1), *[(0.0, 0.0)] * beside]
     lines = NetworkLines(
         names=('left', 'right'),
@@ -64,60 +59,46 @@ def follower(kept_s=100.0, apart_m=5.0, trunk=(1.0, 1.0), left=1, beside=10_000)
     return LineFollower(lines, belief, (0.0, 1.0), PERIOD_S), belief
 
 
+def chances_at(lines, belief, weights, ticks=1):
+    belief.at(weights)
+    for _ in range(ticks):
+        lines.follow()
+    return lines.read().chances
+
+
 def test_on_a_trunk_the_line_of_the_last_branch_is_remembered_and_slowly_forgotten():
     lines, belief = follower()
-    lines.follow()
-    assert lines.read().chances == pytest.approx({'left': 0.5, 'right': 0.5})
-    belief.at([0.0, 0.0, 1.0])
-    lines.follow()
-    assert lines.read().chances == pytest.approx({'left': 0.0, 'right': 1.0}, abs=1e-3)
-    belief.at([1.0, 0.0, 0.0])
-    for _ in range(1000):
-        lines.follow()
-    read = lines.read()
+    assert chances_at(lines, belief, [1.0, 1.0, 1.0]) == pytest.approx({'left': 0.5, 'right': 0.5})
+    chances = chances_at(lines, belief, [0.0, 0.0, 1.0])
+    assert chances == pytest.approx({'left': 0.0, 'right': 1.0}, abs=1e-3)
+    chances = chances_at(lines, belief, [1.0], 1000)
     # After as long as one line is driven.
     left = -math.expm1(-1000 * PERIOD_S / 100.0)
-    assert read.chances['left'] == pytest.approx(left / (1.0 + left), rel=1e-3)
-    assert read.name == 'right'
-    belief.at([0.0, 1.0, 0.0])
-    lines.follow()
+    assert chances['left'] == pytest.approx(left / (1.0 + left), rel=1e-3)
+    assert lines.read().name == 'right'
+    chances = chances_at(lines, belief, [0.0, 1.0])
+    assert chances == pytest.approx({'left': 1.0, 'right': 0.0}, abs=1e-3)
     assert lines.read().name == 'left'
-    assert lines.read().chances == pytest.approx({'left': 1.0, 'right': 0.0}, abs=1e-3)
+    # Ticks without observations count as many times.
+    other, beside = follower()
+    chances_at(other, beside, [0.0, 1.0])
+    beside.at([1.0])
+    other.follow(50)
+    assert other.read().chances == pytest.approx(chances_at(lines, belief, [1.0], 50), rel=1e-9)
 
 
 def test_the_same_evidence_is_not_counted_again_at_each_tick_nor_for_the_longer_line():
-    lines, belief = follower(trunk=(1.0, 0.8), kept_s=1e9)
-    belief.at([1.0, 0.0, 0.0])
-    for _ in range(1000):
-        lines.follow()
-    assert lines.read().chances == pytest.approx({'left': 1.0 / 1.8, 'right': 0.8 / 1.8}, rel=1e-3)
+    chances = chances_at(*follower(trunk=(1.0, 0.8), kept_s=1e9), [1.0], 1000)
+    assert chances == pytest.approx({'left': 1.0 / 1.8, 'right': 0.8 / 1.8}, rel=1e-3)
     # A belief that is anywhere does not prefer the longer line.
     lines, belief = follower(left=90, beside=0, kept_s=1e9)
-    for _ in range(100):
-        lines.follow()
-    belief.at([1.0])
-    lines.follow()
-    assert lines.read().chances == pytest.approx({'left': 0.5, 'right': 0.5})
-
-
-def test_ticks_without_observations_count_as_many_times():
-    (one, belief), (other, beside) = follower(), follower()
-    for each in (belief, beside):
-        each.at([0.0, 1.0, 0.0])
-    one.follow()
-    other.follow()
-    for each in (belief, beside):
-        each.at([1.0, 0.0, 0.0])
-    for _ in range(50):
-        one.follow()
-    other.follow(50)
-    assert one.read().chances == pytest.approx(other.read().chances, rel=1e-9)
+    chances_at(lines, belief, [1.0 / 92.0] * 92, 100)
+    assert chances_at(lines, belief, [1.0]) == pytest.approx({'left': 0.5, 'right': 0.5})
 
 
 def test_ways_ahead_are_those_of_each_line_with_its_chance():
     lines, belief = follower()
-    belief.at([1.0, 0.0, 0.0])
-    lines.follow()
+    chances_at(lines, belief, [1.0])
     read = lines.read()
     assert [each.name for each in read.branches] == ['left', 'right']
     assert [each.chance for each in read.branches] == pytest.approx([0.5, 0.5])
@@ -127,21 +108,15 @@ def test_ways_ahead_are_those_of_each_line_with_its_chance():
     assert read.branches[0].ahead_s == (0.0, 1.0)
     # Lines that go the same way are one branch.
     lines, belief = follower(apart_m=20.0)
-    belief.at([1.0, 0.0, 0.0])
-    lines.follow()
-    assert lines.read().branches == ()
-    assert lines.read().fork is None
+    chances_at(lines, belief, [1.0])
+    assert (lines.read().branches, lines.read().fork) == ((), None)
 
 
 def test_lines_are_named_as_they_are_driven(forked_model, forked_drives):
-    drive = forked_drives['both']
-    found = feed(
-        make_filter(forked_model), zip(drive.imu.stamps.tolist(), drive.imu.samples, strict=True)
-    )
-    valid = [each for each in found if each.valid]
-    names = [each.line for each in valid]
-    changes = [one for one, other in zip(names, ['', *names], strict=False) if one != other]
-    assert changes == ['left', 'right', 'left']
+    imu = forked_drives['both'].imu
+    found = feed(make_filter(forked_model), zip(imu.stamps.tolist(), imu.samples, strict=True))
+    named = [name for name, _ in itertools.groupby(each.line for each in found if each.valid)]
+    assert named == ['left', 'right', 'left']
     assert {each.route for each in found} == {''}
     for each in found:
         assert list(each.chances) == ['left', 'right']

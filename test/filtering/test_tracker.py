@@ -21,30 +21,26 @@ from two_manifold_ros.ticks.sliding import NOVEL
 
 def restarted_state(model: Model, stream: Stream, tick: int) -> np.ndarray:
     """Return the state after a tick's observation, started from the window before it."""
-    width = model.window
-    observations = model.channels.standardise(np.array([row for _, row in stream[: tick + 1]]))
+    seen = model.channels.standardise(np.array([row for _, row in stream[: tick + 1]]))
     belief = Belief(model.tables, model.operator)
-    if tick >= width:
-        window = observations[tick - width : tick].T
+    if tick >= model.window:
+        window = seen[tick - model.window : tick].T
         squared = naive.window_distances(model.series, window)[model.starts]
-        warm = model.warm_start.transform(squared)
-        belief.start(np.concatenate([[1.0], warm]))
-    belief.update(observations[tick])
+        belief.start(np.concatenate([[1.0], model.warm_start.transform(squared)]))
+    belief.update(seen[tick])
     return belief.state
 
 
 def test_an_escaped_state_starts_from_the_window_or_at_the_prior(spectral_model, stream):
     """If the window is unlike all of the training."""
-    narrow = replace(spectral_model, state_bound=1e-9)
+    narrow, channels = replace(spectral_model, state_bound=1e-9), spectral_model.channels
     live = Filter(narrow)
     found = feed(live, stream[:60])
     assert live.counters['restarts'] == len(found)
     for tick, estimate in enumerate(found):
-        np.testing.assert_allclose(
-            estimate.state, restarted_state(narrow, stream, tick), rtol=1e-7, atol=1e-9
-        )
+        wanted = restarted_state(narrow, stream, tick)
+        np.testing.assert_allclose(estimate.state, wanted, rtol=1e-7, atol=1e-9)
     tracker = Tracker(narrow)
-    channels = spectral_model.channels
     for tick in range(spectral_model.window + 1):
         tracker.update(channels.mean + 30.0 * (-1.0) ** tick * channels.scale)
     prior = Belief(spectral_model.tables, spectral_model.operator)
@@ -83,18 +79,27 @@ def at_rest(model: Model, ticks: int) -> np.ndarray:
     return channels.mean + 1e-5 * channels.scale * rng.normal(size=(ticks, len(channels.mean)))
 
 
+def followed(model: Model, stream: Stream) -> Tracker:
+    """Return a tracker that followed the drive up to a stop."""
+    tracker = Tracker(model)
+    for _, sample in stream[:DRIVEN]:
+        assert not tracker.update(sample).standing
+    return tracker
+
+
+@pytest.fixture
+def driven(standing_model: Model, stream: Stream) -> Tracker:
+    return followed(standing_model, stream)
+
+
 def test_how_long_it_stood_makes_no_difference(standing_model, stream):
-    values = np.array([sample for _, sample in stream])
     after = []
     for ticks in (TICKS + 1, 300):
-        tracker = Tracker(standing_model)
+        tracker = followed(standing_model, stream)
         # The first ticks of a stop are no rest yet.
-        stop = np.tile(at_rest(standing_model, 1), (ticks, 1))
-        steps = [tracker.update(each) for each in np.concatenate([values[:DRIVEN], stop])]
-        assert [step.standing for step in steps] == [False] * (DRIVEN + TICKS - 1) + [True] * (
-            ticks - TICKS + 1
-        )
-        tracker.update(values[DRIVEN])
+        steps = [tracker.update(at_rest(standing_model, 1)[0]) for _ in range(ticks)]
+        assert [step.standing for step in steps] == [tick >= TICKS - 1 for tick in range(ticks)]
+        tracker.update(stream[DRIVEN][1])
         after.append([tracker.belief.state.tobytes(), *(x.tobytes() for x in tracker.read())])
     assert after[0] == after[1]
 
@@ -105,9 +110,7 @@ def test_a_sensor_that_froze_does_not_pass_for_a_vehicle_at_rest(standing_model,
     # As soon as it works again nothing is held against it.
     steps += [driven.update(each) for each in at_rest(standing_model, 9)]
     first, last, healthy = steps[TICKS + 1], steps[frozen + 2], steps[-1]
-    assert first.standing
-    assert last.standing
-    assert healthy.standing
+    assert all(each.standing for each in (first, last, healthy))
     assert max(first.novelty, healthy.novelty) < NOVEL < last.novelty
 
 
@@ -123,12 +126,3 @@ def test_over_a_gap_a_standing_vehicle_is_taken_to_stand_still(standing_model, d
     np.testing.assert_array_equal(driven.read()[0], read[0])
     assert not driven.update(stream[DRIVEN][1]).standing
     assert driven.seen == 1
-
-
-@pytest.fixture
-def driven(standing_model: Model, stream: Stream) -> Tracker:
-    """Return a tracker that followed the drive up to a stop."""
-    tracker = Tracker(standing_model)
-    for _, sample in stream[:DRIVEN]:
-        tracker.update(sample)
-    return tracker

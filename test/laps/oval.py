@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An oval whose usual speed varies along a lap, as a circuit and as drives along it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,19 +37,20 @@ def oval(count: int = 600, **changes: object) -> Circuit:
     """Return the circuit, whose start line is at (50 / pi, 0)."""
     shares = np.arange(count) / count
     angle = 2.0 * np.pi * shares
-    numbers = {
-        'points': line(shares),
-        'headings': np.stack([-np.sin(angle), np.cos(angle)], axis=1),
-        'seconds': LAP_S * laps_at(np.arange(count + 1) / count),
-        'deviations': np.zeros(count),
-        'spreads': np.zeros(count + 1),
-        'sureness': 1.0,
-        'repeated': 1.0,
-        'length_m': 100.0,
-        'reach_m': 3.0,
-    }
-    numbers['seconds'][0] = 0.0
-    return Circuit(**(numbers | changes))
+    seconds = LAP_S * laps_at(np.arange(count + 1) / count)
+    seconds[0] = 0.0
+    usual = Circuit(
+        points=line(shares),
+        headings=np.stack([-np.sin(angle), np.cos(angle)], axis=1),
+        seconds=seconds,
+        deviations=np.zeros(count),
+        spreads=np.zeros(count + 1),
+        sureness=1.0,
+        repeated=1.0,
+        length_m=100.0,
+        reach_m=3.0,
+    )
+    return replace(usual, **changes)
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,7 @@ def vehicle(shares: np.ndarray, period_s: float = 0.1, noise_m: float = 0.0) -> 
 
 
 def driven(lap_times: list[float], begin: float = -0.2, period_s: float = 0.1) -> Vehicle:
-    """
-    Drive laps that take so many seconds each, each in proportion to the usual one.
-
-    It begins a share of a lap before the start line, and goes on as far behind it.
-    """
+    """Drive laps of so many seconds, and a share of a lap before and behind them."""
     edges = np.cumsum([0.0, *lap_times])
     before, after = -begin * lap_times[0], -begin * lap_times[-1]
     times = np.array([-before, *edges, edges[-1] + after])

@@ -16,7 +16,7 @@ from snapshots import estimate_with
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.laps.live import LATE_S, LiveLaps
-from two_manifold_ros.laps.timing import LapState, LapTimer
+from two_manifold_ros.laps.timing import LapTimer
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.typing import Floats
 
@@ -51,9 +51,7 @@ def passages(drive: Vehicle, share: float) -> list[int]:
     return (BEGIN_NS + np.rint(elapsed).astype(np.int64)).tolist()
 
 
-def follow(
-    laps: LiveLaps, drive: Vehicle, marks: list[int], late_s: float = 0.0
-) -> list[LapState | None]:
+def follow(laps: LiveLaps, drive: Vehicle, marks: list[int], late_s: float = 0.0) -> list[Any]:
     """Push a drive; marks come so much after their stamps, or before the estimates of them."""
     states, waiting = [], sorted(marks)
     for tick, stamp in enumerate(drive.stamps.tolist()):
@@ -69,15 +67,18 @@ def plane(shares: Floats) -> Floats:
     return np.stack([120.0 * np.cos(angles) + 7.0, 40.0 * np.sin(angles) - 300.0], axis=-1)
 
 
-def placed_drive(laps: LiveLaps, drive: Vehicle, ticks: range) -> LapState:
-    """Push a drive with fixes at some of its ticks, and return the last state."""
+def placed_drive(laps: LiveLaps, drive: Vehicle, ticks: range) -> None:
+    """Push a drive with fixes at some of its ticks."""
     for tick in range(len(drive.stamps)):
-        state = laps.push(estimate_of(drive, tick))
+        laps.push(estimate_of(drive, tick))
         if tick in ticks:
-            x, y = plane(drive.shares[tick])
-            assert laps.take_position(int(drive.stamps[tick]), 'map', x, y)
-    assert state is not None
-    return state
+            assert laps.take_position(int(drive.stamps[tick]), 'map', *plane(drive.shares[tick]))
+
+
+def placed_at(laps: LiveLaps, drive: Vehicle, tick: int) -> Estimate:
+    placed = laps.line.placed(estimate_of(drive, tick))
+    assert placed is not None
+    return placed
 
 
 def test_fixes_place_the_laps():
@@ -89,9 +90,7 @@ def test_fixes_place_the_laps():
     assert laps.problem == ''
     assert (laps.frame, laps.line.fixes) == ('map', 419)
     for tick in range(430, len(drive.stamps) - 5, 3):
-        before = estimate_of(drive, tick)
-        placed = laps.line.placed(before)
-        assert placed is not None
+        placed = placed_at(laps, drive, tick)
         truth = plane(drive.shares[[tick, tick + 5]])
         assert placed.positions == pytest.approx(truth, abs=0.5)
         step = (plane(drive.shares[tick + 1]) - plane(drive.shares[tick - 1])) / 0.2
@@ -114,8 +113,7 @@ def test_fixes_place_the_laps():
 
 
 def test_stamps_on_arrival_are_those_of_the_clock():
-    drive = driven([LAP_S] * 2)
-    now = [0]
+    drive, now = driven([LAP_S] * 2), [0]
     laps = live('map', clock_ns=lambda: now[0])
     assert laps.stamps_on_arrival
     mark = passages(drive, 0.4)[0]
@@ -139,19 +137,15 @@ def test_each_passage_from_the_first_mark_on_counts_one_lap(share, begin, lap_s,
     """Also where the usual line was passed longer ago than what is timed again, or not yet."""
     drive = driven([lap_s] * 5, begin)
     marks = passages(drive, share)
-    laps = live('map')
-    states = follow(laps, drive, marks, late_s)
-    phase = (drive.shares[-1] - share) % 1.0
-    assert states[-1].phase == pytest.approx(phase, abs=2e-3)
+    states = follow(live('map'), drive, marks, late_s)
+    assert states[-1].phase == pytest.approx((drive.shares[-1] - share) % 1.0, abs=2e-3)
     numbers = np.array([each.lap for each in states if each is not None])
-    steps = np.diff(numbers)
-    assert (steps >= 0).all()
+    assert (np.diff(numbers) >= 0).all()
     after = numbers[drive.stamps > marks[0] + SECOND]
     assert after[0] in {1, 2}
     assert after[-1] == after[0] + len(marks) - 1
     # The lap that the first mark began is timed.
     second = states[int(np.flatnonzero(drive.stamps > marks[1] + SECOND)[0])]
-    assert second is not None
     assert second.last.seconds == pytest.approx((marks[1] - marks[0]) / SECOND, abs=0.03)
 
 
@@ -160,22 +154,20 @@ def test_marks_at_a_standstill_are_where_the_vehicle_stands():
     shares = driven([LAP_S] * 2).shares
     stands = 130
     drive = vehicle(np.concatenate([shares[:stands], np.full(200, shares[stands])]))
-    noise = 0.02 * np.random.default_rng(1).standard_normal((200, 2))
-    drive.directions[stands:] = noise
+    drive.directions[stands:] = 0.02 * np.random.default_rng(1).standard_normal((200, 2))
     laps = live('map')
     follow(laps, drive, (drive.stamps[[150, 230, 310]] + 1).tolist())
     assert laps.marks == 3
     assert start_of(laps) == pytest.approx(shares[stands] % 1.0, abs=2e-3)
 
 
-@pytest.mark.parametrize('stamp_s', [-3600.0, 3600.0])
-def test_marks_and_fixes_by_another_clock_are_said(stamp_s):
-    drive = driven([LAP_S])
-    laps = live()
+@pytest.mark.parametrize('off_ns', [-3600 * SECOND, 3600 * SECOND])
+def test_marks_and_fixes_by_another_clock_are_said(off_ns):
+    drive, laps = driven([LAP_S]), live()
     assert laps.mark_problem == ''
-    for tick in range(50):
-        laps.take_position(int(drive.stamps[tick]) + round(stamp_s * SECOND), 'map', 1.0, 2.0)
-        laps.take_mark(int(drive.stamps[tick]) + round(stamp_s * SECOND))
+    for tick, stamp in enumerate(drive.stamps[:50].tolist()):
+        laps.take_position(stamp + off_ns, 'map', 1.0, 2.0)
+        laps.take_mark(stamp + off_ns)
         laps.push(estimate_of(drive, tick))
     assert 'of 50 fixes none counts' in laps.problem
     assert 'of 50 marks none counts' in laps.mark_problem
@@ -185,66 +177,50 @@ def test_marks_and_fixes_by_another_clock_are_said(stamp_s):
     assert laps.mark_problem == ''
 
 
-def test_another_model_goes_on_with_count_frame_and_origin():
-    drive = driven([LAP_S] * 4)
-    before, after = live(), live()
-    placed_drive(before, drive, range(1, 300, 7))
-    after.go_on(before)
-    assert (after.frame, after.origin) == ('map', before.origin)
-    state = after.push(estimate_of(drive, len(drive.stamps) - 1))
-    assert state is not None
-    assert state.lap == before.timer.number > 2
-
-
 @pytest.mark.slow
 def test_fixes_of_a_vehicle_that_stands_do_not_outweigh_those_of_its_way():
     """Hours at one place, with the noise of a receiver."""
     shares = driven([LAP_S] * 2).shares
-    drive = vehicle(np.concatenate([np.full(20_000, shares[0]), shares]))
-    laps = live()
-    random = np.random.default_rng(0)
-    for tick in range(len(drive.stamps) - 60):
+    drive, laps = vehicle(np.concatenate([np.full(20_000, shares[0]), shares])), live()
+    random, end = np.random.default_rng(0), len(drive.stamps) - 60
+    for tick in range(end):
         laps.push(estimate_of(drive, tick))
         x, y = plane(drive.shares[tick]) + random.standard_normal(2)
         if tick < 20_000 or tick % 5 == 0:
             laps.take_position(int(drive.stamps[tick]), 'map', x, y)
     assert laps.line.fixes < 100
     scores = []
-    for tick in range(20_000, len(drive.stamps) - 60):
-        placed = laps.line.placed(estimate_of(drive, tick))
-        assert placed is not None
+    for tick in range(20_000, end):
+        placed = placed_at(laps, drive, tick)
         apart = placed.positions[0] - plane(drive.shares[tick])
         scores.append(apart @ np.linalg.solve(placed.covariances[0], apart))
     assert np.mean(np.array(scores) < 5.991) > 0.9
 
 
-AHEAD, OLD, LOST = 2.0 * LATE_S, -20.0, -3.0
-
-
 @pytest.mark.parametrize(
     ('stamp_s', 'away', 'back'),
     [
-        (OLD, Status.TRACKING, 0),
-        (AHEAD, Status.TRACKING, 0),
-        (LOST, Status.LOST, 0),
-        (LOST, Status.UNSURE, 0),
+        (-20.0, Status.TRACKING, 0),
+        (2.0 * LATE_S, Status.TRACKING, 0),
+        (-3.0, Status.LOST, 0),
+        (-3.0, Status.UNSURE, 0),
         # It waits for an estimate when the clock is set back.
         (0.1, Status.TRACKING, 40),
     ],
+    ids=['old', 'ahead', 'lost', 'unsure', 'set back'],
 )
 def test_a_mark_of_no_sure_estimate_moves_nothing(stamp_s, away, back):
     drive = driven([LAP_S] * 5)
     laps = live('map')
-    ticks = [*range(101), *range(101 - back, 400)] if back else [*range(400)]
-    for index, tick in enumerate(ticks):
+    for index, tick in enumerate([*range(101), *range(101 - back, 400)]):
         laps.push(estimate_of(drive, tick, away if 50 < tick < 90 else Status.TRACKING))
         if index == 100:
             laps.take_mark(int(drive.stamps[100]) + round(stamp_s * SECOND))
     assert laps.marks == 0
     # One of now does.
     laps.take_mark(int(drive.stamps[400]))
-    laps.push(estimate_of(drive, 400))
-    laps.push(estimate_of(drive, 401))
+    for tick in (400, 401):
+        laps.push(estimate_of(drive, tick))
     assert laps.marks == 1
 
 
@@ -267,8 +243,7 @@ def test_few_wrong_fixes_spoil_no_line_and_many_are_believed(off, in_the_end, fa
         x, y = plane(drive.shares[tick])
         laps.take_position(int(drive.stamps[tick]), 'map', x + off(tick), y)
         assert tick < 150 or laps.problem == ''
-    placed = laps.line.placed(estimate_of(drive, count))
-    assert placed is not None
+    placed = placed_at(laps, drive, count)
     truth = plane(drive.shares[count]) + np.array([in_the_end, 0.0])
     assert placed.positions[0] == pytest.approx(truth, abs=0.5 if far else 3.0)
     if far:
@@ -280,28 +255,26 @@ def test_a_fix_that_cannot_be_used_is_counted():
     drive = driven([LAP_S])
     laps = live()
     placed_drive(laps, drive, range(0, 40, 5))
-    assert not laps.take_position(int(drive.stamps[-1]), 'odom', 1.0, 2.0)
-    assert laps.position_counts == {'used': 8, 'other_frame': 1}
-    for count, place in enumerate(((math.nan, 1.0), (1e300, 1.0), (0.0, 0.0)), start=1):
-        assert not laps.take_position(int(drive.stamps[-1]), 'map', *place)
-        assert laps.position_counts == {'used': 8, 'other_frame': 1, 'no_fix': count}
+    for frame, x in (('odom', 1.0), ('map', math.nan), ('map', 1e300), ('map', 0.0)):
+        assert not laps.take_position(int(drive.stamps[-1]), frame, x, x)
+    assert laps.position_counts == {'used': 8, 'other_frame': 1, 'no_fix': 3}
     assert laps.fits_origin(geodetic=False)
     assert not laps.fits_origin(geodetic=True)
 
 
 @pytest.mark.parametrize('kind', ['without a stamp', 'far ahead before', 'thousands a second'])
 def test_many_fixes_are_used_whatever_their_stamps(kind):
-    drive = driven([LAP_S] * 4)
-    laps = live()
+    drive, laps = driven([LAP_S] * 4), live()
     laps.push(estimate_of(drive, 0))
     if kind == 'far ahead before':
         for k in range(1200):
             laps.take_position(int(drive.stamps[0]) + (1_000_000 + k) * SECOND, 'map', 1.0, 2.0)
     for tick in range(1, 350):
         laps.push(estimate_of(drive, tick))
-        stamp, (x, y) = int(drive.stamps[tick]), plane(drive.shares[tick])
-        for part in range(0, PERIOD_NS, PERIOD_NS // (300 if 'thousands' in kind else 1)):
+        stamps, place = [int(drive.stamps[tick])], plane(drive.shares[tick])
+        if kind == 'thousands a second':
             # They come before the estimates of their time.
-            later = 3 * PERIOD_NS + part if 'thousands' in kind else 0
-            laps.take_position(0 if kind == 'without a stamp' else stamp + later, 'map', x, y)
+            stamps = range(stamps[0] + 3 * PERIOD_NS, stamps[0] + 4 * PERIOD_NS, PERIOD_NS // 300)
+        for stamp in stamps:
+            laps.take_position(0 if kind == 'without a stamp' else stamp, 'map', *place)
     assert laps.line.fixes > 300

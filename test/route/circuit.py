@@ -37,14 +37,7 @@ class Drive:
 
 @dataclass(frozen=True)
 class Circuit:
-    """
-    A closed line, driven in ``LAP_TICKS`` at the usual speed.
-
-    Parameters
-    ----------
-    seed
-        Of what is felt along it; two circuits feel different.
-    """
+    """A closed line, driven in ``LAP_TICKS`` at the usual speed; what is felt is by the seed."""
 
     seed: int = 0
 
@@ -106,17 +99,9 @@ class Circuit:
 
 
 def laid(*drives: Drive) -> Passes:
-    """Lay out drives."""
-    passes = lay_out(
-        [drive.observations for drive in drives],
-        [drive.track for drive in drives],
-        HORIZONS,
-        PERIOD_S,
-        MEMORY_S,
-        AT_REST,
-        np.full(len(AT_REST), 0.02),
-        np.ones(len(AT_REST)),
-    )
+    seen, tracks = ([getattr(each, name) for each in drives] for name in ('observations', 'track'))
+    of_rest = AT_REST, np.full(CHANNELS, 0.02), np.ones(CHANNELS)
+    passes = lay_out(seen, tracks, HORIZONS, PERIOD_S, MEMORY_S, *of_rest)
     assert passes is not None
     return passes
 

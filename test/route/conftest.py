@@ -13,7 +13,6 @@ from two_manifold_ros.route.visits import Passes
 
 @pytest.fixture(scope='session')
 def laps() -> Drive:
-    """Return twelve laps."""
     return Circuit().laps(12)
 
 

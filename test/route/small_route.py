@@ -33,15 +33,8 @@ def small_route(*, spread: float = 1.0, sharpness: float = 0.3, seed: int = 0) -
     # Any table will do: the filter takes means and variances from it.
     moves = rng.random((12, 4)) + 0.1
     moves /= moves.sum(axis=1, keepdims=True)
-    begins, targets, steps, shares = [0], [], [], []
-    powers = [np.linalg.matrix_power(leads_to(), step) for step in range(4)]
-    for place in range(PLACES):
-        for step, power in enumerate(powers):
-            for there in np.flatnonzero(power[place]):
-                targets.append(there)
-                steps.append(step)
-                shares.append(power[place, there])
-        begins.append(len(targets))
+    powers = np.array([np.linalg.matrix_power(leads_to(), step) for step in range(4)])
+    places, steps, targets = np.nonzero(powers.transpose(1, 0, 2))
 
     def density(size: int, given: int, tail: float) -> Density:
         root = np.tril(rng.normal(size=(size, size)) * 0.2 + np.eye(size))
@@ -69,10 +62,10 @@ def small_route(*, spread: float = 1.0, sharpness: float = 0.3, seed: int = 0) -
         'new_slopes': spread * rng.normal(size=(PLACES, CHANNELS)),
         'new_level': -0.3,
         'noise': 0.5 + rng.random(PLACES),
-        'begins': np.array(begins),
-        'targets_of': np.array(targets),
-        'steps_of': np.array(steps),
-        'shares_of': np.array(shares),
+        'begins': np.searchsorted(places, np.arange(PLACES + 1)),
+        'targets_of': targets,
+        'steps_of': steps,
+        'shares_of': powers[steps, places, targets],
         'moves': moves,
         'moves_a_row': 2.0,
         'ratio_spread': 0.1,
@@ -124,7 +117,6 @@ def changed(route: Route, **numbers: object) -> Route:
 
 
 def numbers_of(route: Route) -> dict[str, Any]:
-    """Return the numbers of all groups of a route by name."""
     groups = [getattr(route, each.name) for each in fields(Route)]
     return {
         name: getattr(group, name)
@@ -134,7 +126,6 @@ def numbers_of(route: Route) -> dict[str, Any]:
 
 
 def grouped(numbers: dict[str, Any]) -> Route:
-    """Return a route of the numbers of all its groups, by name."""
     return Route(
         **{
             name: kind(**{each: numbers[each] for each in signature(kind).parameters})

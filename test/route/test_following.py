@@ -45,25 +45,20 @@ def test_a_vehicle_put_down_elsewhere_is_found_there(begin, settled):
     assert settled.shares.on_route > 0.8
     # And so is a start anywhere.
     settled.start()
-    missed = followed(settled, lap(seed=14, begin=begin))
-    assert missed[60:].max() < 4.0 * TICK_M
-
-
-def other_road(kind: str, ticks: int) -> Drive:
-    plain = lap(seed=11, ticks=ticks)
-    if kind == 'another':
-        return Circuit(seed=4).drive(np.zeros(ticks), seed=11)
-    if kind == 'reversed':
-        return Drive(*(value[::-1] for value in vars(plain).values()))
-    return Drive(plain.shares, plain.log_ratios, -plain.observations, plain.track)
+    assert followed(settled, lap(seed=14, begin=begin))[60:].max() < 4.0 * TICK_M
 
 
 @pytest.mark.parametrize('kind', ['another', 'reversed', 'mirrored'])
 def test_another_road_is_off_the_route(kind, route, settled):
     """From the start and after a lap; and the route is known again on return."""
+    seen = {
+        'another': Circuit(seed=4).drive(np.zeros(4 * LAP_TICKS), seed=11).observations,
+        'reversed': lap(seed=11, ticks=4 * LAP_TICKS).observations[::-1],
+        'mirrored': -lap(seed=11, ticks=4 * LAP_TICKS).observations,
+    }
     for belief in (RouteBelief(route), settled):
         on = []
-        for observation in other_road(kind, 4 * LAP_TICKS).observations:
+        for observation in seen[kind]:
             assert 0.0 < belief.update(observation) <= 1.0
             on.append(belief.shares.on_route)
         assert np.median(on[LAP_TICKS:]) < 0.2

@@ -4,15 +4,7 @@
 
 from dataclasses import replace
 
-from circuit import (
-    CHANNELS,
-    Circuit,
-    laid,
-    LAP_TICKS,
-    learned,
-    NOISE,
-    PERIOD_S,
-)
+from circuit import CHANNELS, Circuit, laid, LAP_TICKS, learned, NOISE, PERIOD_S
 from naive_route import log_density
 import numpy as np
 import pytest
@@ -47,17 +39,18 @@ def shares_at(passes: Passes) -> np.ndarray:
     return fine[nearest]
 
 
-def observed(route: Route, rows: np.ndarray) -> np.ndarray:
-    """Return what whitened features (P, f) say of the observation itself."""
-    return np.linalg.solve(route.likelihood.whitening, rows.T).T[:, -CHANNELS:]
+def observed(route: Route) -> list[np.ndarray]:
+    """Return usual observations (P, d), and what they gain per log-ratio, given slow means."""
+    of = route.likelihood
+    return [
+        np.linalg.solve(of.whitening, rows.T).T[:, -CHANNELS:] for rows in (of.means, of.slopes)
+    ]
 
 
-def test_levels_and_what_a_speed_ratio_adds():
+def test_levels_and_what_a_speed_ratio_adds(route):
     passes, circuit = laid(Circuit().laps(40)), Circuit()
-    route, shares = learned(passes), shares_at(passes)
-    levels, slopes = (
-        observed(route, rows) for rows in (route.likelihood.means, route.likelihood.slopes)
-    )
+    learned_of_many, shares = learned(passes), shares_at(passes)
+    levels, slopes = observed(learned_of_many)
     # The usual speed of a place is the median of its passes.
     gained = circuit.gained(shares)
     wanted = circuit.felt(shares) + np.median(passes.log_ratios) * gained
@@ -65,16 +58,15 @@ def test_levels_and_what_a_speed_ratio_adds():
     for mine, true in zip(slopes.T[:-1], gained.T[:-1], strict=True):
         assert np.corrcoef(mine, true)[0, 1] > 0.95
     assert np.sum(slopes * gained) / np.sum(gained * gained) == pytest.approx(1.0, abs=0.2)
+    # A mean of n visits is itself off by the n-th part of their variance.
+    once = learned(laid(Circuit().laps(1))).likelihood.noise
+    assert np.median(once) > 1.5 * np.median(route.likelihood.noise)
 
 
 def test_the_observation_alone_has_the_same_usual_values(route):
     """Only its noise is another: no slow mean explains a part of it."""
-    for rows, alone in (
-        (route.likelihood.means, route.likelihood.new_means),
-        (route.likelihood.slopes, route.likelihood.new_slopes),
-    ):
-        values = np.linalg.solve(route.likelihood.new_whitening, alone.T).T
-        np.testing.assert_allclose(values, observed(route, rows), atol=1e-9)
+    for alone, given in zip(route.likelihood.usual(), observed(route), strict=True):
+        np.testing.assert_allclose(alone, given, atol=1e-9)
     root = np.linalg.inv(route.likelihood.whitening)
     whole = root @ root.T
     root = np.linalg.inv(route.likelihood.new_whitening)
@@ -92,10 +84,9 @@ def test_where_the_drives_began():
     )
     (rolling, standing), shares = learned(passes).switching.beginnings, shares_at(passes)
     assert rolling.sum() + standing.sum() == pytest.approx(1.0)
-    assert min(rolling.min(), standing.min()) >= 0.0
+    assert rolling.min() >= 0.0
     # Of three drives none started at rest, half a drive is unknown: it may have started anywhere.
-    assert standing.sum() == pytest.approx(0.5 / 4.0)
-    assert np.ptp(standing) == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(standing, 0.5 / 4.0 / len(standing), rtol=1e-9)
     rolling = rolling / rolling.sum() - 0.5 / len(rolling)
     for begin, wanted in ((0.0, 1.0 / 6.0), (0.5, 2.0 / 6.0)):
         away = np.abs((shares - begin + 0.5) % 1.0 - 0.5)
@@ -104,12 +95,9 @@ def test_where_the_drives_began():
 
 def test_where_drives_stopped():
     """On every lap at a quarter of the way, on every second one half round as well."""
-    laps, dwell = 8, 40
-    ratios = np.zeros(laps * LAP_TICKS)
-    for stop in reversed(range(2 * laps)):
-        if stop % 4 != 3:
-            begin = (2 * stop + 1) * LAP_TICKS // 4
-            ratios = np.insert(ratios, begin, np.full(dwell, -np.inf))
+    ratios, dwell = np.zeros(8 * LAP_TICKS), 40
+    for quarter in (29, 27, 25, 21, 19, 17, 13, 11, 9, 5, 3, 1):
+        ratios = np.insert(ratios, quarter * LAP_TICKS // 4, np.full(dwell, -np.inf))
     passes = laid(Circuit().drive(ratios, seed=3))
     route, shares = learned(passes), shares_at(passes)
     stopping, going_on = route.switching.stops
@@ -126,18 +114,16 @@ def test_where_drives_stopped():
 def test_a_hundredth_of_the_driving_looks_as_much_like_standing():
     passes = laid(Circuit().halting(before=400, standing=60, after=400, seed=2))
     route = learned(passes)
-    likelihood, likelier = route.likelihood, []
+    of, likelier = route.likelihood, []
     for features in passes.series:
         means, seen, nothing = features[:-CHANNELS], features[-CHANNELS:], features[:0]
         lasting, resting = (
-            likelihood.persistence * log_density(each, means, nothing)
-            for each in (likelihood.other_means, likelihood.rest_means)
+            of.persistence * log_density(each, means, nothing)
+            for each in (of.other_means, of.rest_means)
         )
-        stands = max(
-            log_density(likelihood.rest_alone, seen, nothing) + lasting,
-            log_density(likelihood.rest, seen, means) + resting,
-        )
-        moves = max(log_density(each, seen, means) for each in (likelihood.slow, likelihood.other))
+        alone = log_density(of.rest_alone, seen, nothing) + lasting
+        stands = max(alone, log_density(of.rest, seen, means) + resting)
+        moves = max(log_density(each, seen, means) for each in (of.slow, of.other))
         likelier.append(stands - moves - lasting)
     wanted = max(np.quantile(likelier, 0.99), 0.0)
     assert route.switching.mistakable == pytest.approx(wanted, abs=1e-9)
@@ -149,17 +135,13 @@ def test_how_fast_a_speed_ratio_of_its_own_may_be():
     ratios = Circuit().laps(12, spread=0.05).log_ratios
     ratios = np.insert(ratios, 5 * LAP_TICKS, np.full(40, -np.inf))
     passes = laid(Circuit().drive(ratios, seed=2))
-    fastest = learned(passes).motion.fastest
+    fastest, places = learned(passes).motion.fastest, passes.places
     stop = np.flatnonzero(passes.halts)[0]
-    around = np.zeros(len(fastest), dtype=np.bool_)
-    seconds = np.abs(passes.places.times - passes.places.times[stop]) * PERIOD_S
-    around[passes.places.visited[seconds < 3.0]] = True
+    around = places.visited[np.abs(places.times - places.times[stop]) * PERIOD_S < 3.0]
     assert (fastest[around] == LIMITS.fastest).all()
-    bound = np.unique(fastest[fastest < LIMITS.fastest])
-    assert len(bound) == 1
-    assert (fastest < LIMITS.fastest).mean() > 0.4
-    faster = np.exp(passes.log_ratios) > bound[0]
-    assert faster.mean() <= 0.011
+    (bound,) = np.unique(fastest[fastest < LIMITS.fastest])
+    assert (fastest == bound).mean() > 0.4
+    assert (np.exp(passes.log_ratios) > bound).mean() <= 0.011
 
 
 def test_how_far_the_forward_axis_is_trusted(passes):
@@ -169,44 +151,33 @@ def test_how_far_the_forward_axis_is_trusted(passes):
     usual = rng.standard_normal((len(places), CHANNELS))
     tick_lengths = rng.uniform(0.5, 2.0, len(places))
     trust, largest = learn_trust(passes, usual, tick_lengths, tuning)
-    felt = [
-        float((features - usual[place]) @ passes.forward.weights * tick_lengths[place])
-        for features, place in zip(passes.features[:, -CHANNELS:], places.visited, strict=True)
-    ]
-    ticks, rows = np.diff(places.times).clip(0.0, tuning.most_stay), []
+    felt = (passes.features[:, -CHANNELS:] - usual[places.visited]) @ passes.forward.weights
+    felt *= tick_lengths[places.visited]
+    gained, rows = felt[:-1] * np.diff(places.times).clip(0.0, tuning.most_stay), []
     for first in range(len(felt) - 2 * RATIO_PLACES):
         last = first + 2 * RATIO_PLACES
         steep = max(abs(ratios[first]), abs(ratios[last])) >= LARGEST_LOG_RATIO
         if places.runs[first] == places.runs[last] and not steep:
-            between = range(first, last)
-            change = ratios[last] - ratios[first]
-            rows.append((sum(felt[i] * ticks[i] for i in between), -ratios[first], change))
+            rows.append((gained[first:last].sum(), -ratios[first], ratios[last] - ratios[first]))
     design, changes = np.split(np.array(rows), [2], axis=1)
     slope = np.linalg.lstsq(design, changes, rcond=None)[0][0, 0]
     assert trust == pytest.approx(min(max(slope, 0.0), 1.0), abs=1e-6)
     assert largest == pytest.approx(np.quantile(np.abs(felt), tuning.usual_share))
 
 
-def test_of_few_visits_the_noise_is_larger(route):
-    """A mean of n visits is itself off by the n-th part of their variance."""
-    once = learned(laid(Circuit().laps(1))).likelihood.noise
-    assert np.median(once) > 1.5 * np.median(route.likelihood.noise)
-
-
 def test_positions_ahead_and_the_velocity(passes, route):
-    circuit, shares = Circuit(), shares_at(passes)
+    circuit, shares, readout = Circuit(), shares_at(passes), route.readout
     usual = float(np.median(passes.log_ratios))
+    tick = 2.0 * np.pi * 20.0 / LAP_TICKS
     for column, horizon in enumerate(passes.horizons):
         ahead = circuit.at(shares + np.exp(usual) * horizon / LAP_TICKS)
-        missed = np.linalg.norm(route.readout.targets[:, column] - ahead, axis=1)
-        tick = 2.0 * np.pi * 20.0 / LAP_TICKS
+        missed = np.linalg.norm(readout.targets[:, column] - ahead, axis=1)
         assert np.median(missed) < 0.5 * tick + 0.06 * horizon * tick
-    speed = np.linalg.norm(route.readout.targets[:, -1], axis=1)
+    speed = np.linalg.norm(readout.targets[:, -1], axis=1)
     assert np.median(speed) == pytest.approx(passes.places.usual_mps, rel=0.1)
     # Who is faster by a hundredth is farther by nearly that share of the way.
-    gained = np.linalg.norm(route.readout.drifts[:, 2], axis=1)
-    way = 20 * 2.0 * np.pi * 20.0 / LAP_TICKS
-    assert np.median(gained) == pytest.approx(way, rel=0.35)
+    gained = np.linalg.norm(readout.drifts[:, 2], axis=1)
+    assert np.median(gained) == pytest.approx(20.0 * tick, rel=0.35)
 
 
 def test_what_is_left_out_is_not_learned_and_expects_nothing(laps, passes):
@@ -225,36 +196,25 @@ def test_what_is_left_out_is_not_learned_and_expects_nothing(laps, passes):
     means = [learned(each).likelihood.means for each in (passes, other)]
     assert not np.allclose(*means, atol=0.1)
     shares = shares_at(passes)
-    kept = shares[passes.places.visited] < 0.6
-    route = learned(passes, kept)
+    of = learned(passes, shares[passes.places.visited] < 0.6).likelihood
     unknown = (shares > 0.65) & (shares < 0.95)
-    known = (shares > 0.05) & (shares < 0.55)
-    assert np.isfinite(route.likelihood.means).all()
-    assert np.isfinite(route.readout.targets).all()
-    assert route.likelihood.noise[unknown].min() > 10.0 * route.likelihood.noise[known].max()
-    assert (route.likelihood.slopes[unknown] == 0.0).all()
+    assert np.isfinite(of.means).all()
+    assert of.noise[unknown].min() > 10.0 * of.noise[(shares > 0.05) & (shares < 0.55)].max()
+    assert (of.slopes[unknown] == 0.0).all()
 
 
 def test_a_place_is_where_it_is_however_unusual_the_speed_of_its_visits(passes):
     """Near stops all laps differ by more than elsewhere; a place without a kept visit is blank."""
-    near = np.abs(shares_at(passes) - 0.5) < 0.03
-    visits = near[passes.places.visited]
+    away = np.abs(shares_at(passes) - 0.5)
+    visits = away[passes.places.visited] < 0.03
     unusual = np.where(np.arange(len(visits)) % 2 > 0, 1.0, -1.0)
     other = replace(passes, log_ratios=np.where(visits, unusual, passes.log_ratios))
-    route, blank = learned(other), learned(other, ~visits)
-    middle = np.abs(shares_at(passes) - 0.5) < 0.02
+    route, blank = learned(other), learned(other, ~visits).readout.targets[:, 0]
     missed = np.linalg.norm(route.readout.targets[:, 0] - passes.places.positions, axis=1)
-    assert missed[near].max() < 2.0
-    assert route.likelihood.noise[near].max() < 10.0 * np.median(route.likelihood.noise)
-    known = blank.readout.targets[~near, 0].mean(axis=0)
-    assert np.linalg.norm(blank.readout.targets[middle, 0] - known, axis=1).max() < 1e-6
-
-
-def drives(*visits: list[int]) -> Places:
-    """Return places that drives visited in this order, each in a stretch of its own."""
-    visited = np.concatenate([np.array(each, dtype=np.int64) for each in visits])
-    runs = np.repeat(np.arange(len(visits)), [len(each) for each in visits])
-    return made_up(np.zeros(int(visited.max()) + 1), visited, runs)
+    assert missed[away < 0.03].max() < 2.0
+    assert route.likelihood.noise[away < 0.03].max() < 10.0 * np.median(route.likelihood.noise)
+    known = blank[away >= 0.03].mean(axis=0)
+    assert np.linalg.norm(blank[away < 0.02] - known, axis=1).max() < 1e-6
 
 
 def made_up(along: np.ndarray, visited: np.ndarray, runs: np.ndarray) -> Places:
@@ -270,6 +230,13 @@ def made_up(along: np.ndarray, visited: np.ndarray, runs: np.ndarray) -> Places:
         times=np.arange(len(visited), dtype=np.float64),
         standing=(np.zeros(len(visited), dtype=np.bool_),),
     )
+
+
+def drives(*visits: list[int]) -> Places:
+    """Return places that drives visited in this order, each in a stretch of its own."""
+    visited = np.concatenate(visits)
+    runs = np.repeat(np.arange(len(visits)), [len(each) for each in visits])
+    return made_up(np.zeros(visited.max() + 1), visited, runs)
 
 
 WAY = list(range(20))
@@ -320,18 +287,13 @@ def test_reach_against_powers_of_a_matrix():
     for a, to in found.items():
         for b, share in to:
             matrix[a, b] = share
-    geometry = reach(found, 5, 6)
-    begins, targets = geometry.begins, geometry.targets_of
-    steps, shares = geometry.steps_of, geometry.shares_of
+    begins, targets, steps, shares = geometry = reach(found, 5, 6)
+    assert all(each.dtype == np.int64 for each in geometry[:3])
+    of = np.repeat(np.arange(5), np.diff(begins))
     assert begins[0] == 0
-    assert begins[-1] == len(targets) == len(steps) == len(shares)
-    for array in (begins, targets, steps):
-        assert array.dtype == np.int64
+    assert len(of) == len(targets) == len(np.unique([steps, of, targets], axis=1).T)
     table = np.zeros((7, 5, 5))
-    for place in range(5):
-        for way in range(begins[place], begins[place + 1]):
-            assert table[steps[way], place, targets[way]] == 0.0
-            table[steps[way], place, targets[way]] = shares[way]
+    table[steps, of, targets] = shares
     for step in range(7):
         wanted = np.linalg.matrix_power(matrix, step)
         np.testing.assert_allclose(table[step], wanted, atol=1e-12)
@@ -340,51 +302,37 @@ def test_reach_against_powers_of_a_matrix():
 def test_a_speed_ratio_moves_as_far_as_it_says():
     moves = chances_to_move(27)
     steps = np.arange(moves.shape[1])
+    assert len(moves) == 28
     assert (moves >= 0.0).all()
     np.testing.assert_allclose(moves.sum(axis=1), 1.0, atol=1e-12)
     means = moves @ steps
-    np.testing.assert_allclose(means, np.arange(len(moves)) / LIMITS.rows_a_place, atol=1e-6)
-    assert len(moves) == 28
+    np.testing.assert_allclose(means, np.arange(28) / LIMITS.rows_a_place, atol=1e-6)
     variances = moves @ steps**2 - means**2
     np.testing.assert_allclose(variances[means >= 1.0], 0.36, rtol=0.15)
     # Who stands stays, and who hardly moves is not unsteadier than that.
-    np.testing.assert_array_equal(moves[0], np.eye(len(steps))[0])
+    assert moves[0, 0] == 1.0
     assert (variances <= 1.15 * 0.36).all()
     assert (variances >= means % 1.0 * (1.0 - means % 1.0) - 1e-9).all()
     assert moves[:, -1].max() < 0.1
 
 
-def table_of(period_s: float, memory_s: float) -> dict[tuple[str, str], float]:
-    """Return the chances by the hypotheses before and after, wherever that is."""
-    exchanges, jumps = exchanges_for(period_s, memory_s)
-    places = [*HYPOTHESES, *(f'anywhere {mode}' for mode in JUMPED)]
-    table = np.concatenate([exchanges, jumps], axis=1)
-    return {
-        (before, after): float(table[i, j])
-        for i, before in enumerate(HYPOTHESES)
-        for j, after in enumerate(places)
-        if before != after
-    }
-
-
 @pytest.mark.parametrize(('period_s', 'memory_s'), [(0.1, 1.0), (0.05, 0.4)])
 def test_each_thing_happens_once_in_its_time(period_s, memory_s):
-    table, mean = table_of(period_s, memory_s), Durations()
+    table = np.concatenate(exchanges_for(period_s, memory_s), axis=1)
+    after_of = [*HYPOTHESES, *(f'anywhere {mode}' for mode in JUMPED)]
+    mean = Durations()
     for before, after, memories, share in (
         ('on', 'off', mean.leave, 0.5),
         ('on', 'anywhere on new', mean.enter, 1.0),
-        ('off new', 'on new', mean.enter, 1.0),
         ('elsewhere', 'anywhere off', mean.elsewhere_lasts, 0.25),
-        ('off', 'anywhere off new', mean.piece, 0.5),
         ('free motion', 'slow', mean.slow, 1.0),
         ('stands', 'free motion', mean.pull_away, 1.0),
-        ('slow', 'on new', mean.gather, 1.0),
         ('on new', 'on', SETTLED * max(MEMORIES), 1.0),
-        ('on', 'free motion', mean.own, 1.0),
         ('free motion', 'elsewhere', mean.own_lasts, 1.0),
     ):
+        chance = table[HYPOTHESES.index(before), after_of.index(after)]
         # In so many ticks all but 1 / e have gone over.
-        left = (1.0 - table[before, after] / share) ** (memories * memory_s / period_s)
+        left = (1.0 - chance / share) ** (memories * memory_s / period_s)
         assert left == pytest.approx(np.exp(-1.0)), (before, after)
 
 
@@ -396,8 +344,7 @@ def test_no_hypothesis_is_left_more_often_than_always(period_s, memory):
     assert not exchanges[-1, :-1].any()
     assert min(exchanges.min(), jumps.min()) >= 0.0
     np.testing.assert_allclose(exchanges.sum(axis=1) + jumps.sum(axis=1), 1.0, atol=1e-12)
-    assert np.diag(exchanges).min() > 0.25
-    assert np.diag(exchanges).max() < 1.0
+    assert 0.25 < np.diag(exchanges).min() <= np.diag(exchanges).max() < 1.0
 
 
 def test_usual_speeds_are_those_of_the_ways():
@@ -412,5 +359,4 @@ def test_usual_speeds_are_those_of_the_ways():
     stays[10:20] = 1e6
     rates, tick_lengths = usual_speeds(places, stays, after, 0.1)
     assert rates.min() > 0.0
-    assert np.isfinite(tick_lengths).all()
     assert (0.1 / tick_lengths).min() == pytest.approx(1.0, rel=0.3)

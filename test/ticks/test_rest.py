@@ -34,15 +34,14 @@ def test_the_spread_is_that_of_the_newest_ticks(ticks):
 def test_observations_that_change_nothing_are_counted_and_what_is_forgotten_is_not_compared():
     rest = Rest(3, 3)
     before = [rest.push(each) for each in SEEN[:7]]
+    # Clearing forgets the last one too.
     rest.clear()
     assert [rest.push(each) for each in SEEN[:7]] == before
     rest = Rest(4, 2)
-    given = [[0, 0], [0, 0], [0, 0], [0, 1], [0, 1], [2, 1], [2, 1]]
-    found = [rest.push(np.array(each, dtype=float))[1] for each in given]
-    assert found == [0, 1, 2, 0, 1, 0, 1]
-    # Clearing forgets the last one too.
+    given = np.array([[0, 0], [0, 0], [0, 0], [0, 1], [0, 1], [2, 1], [2, 1]], dtype=float)
+    assert [rest.push(each)[1] for each in given] == [0, 1, 2, 0, 1, 0, 1]
     rest.clear()
-    assert rest.push(np.array([2.0, 1.0])) == (np.inf, 0)
+    assert rest.push(given[-1]) == (np.inf, 0)
 
 
 def test_rounding_is_no_change_and_the_longest_run_of_each_channel_and_of_all():
@@ -53,9 +52,7 @@ def test_rounding_is_no_change_and_the_longest_run_of_each_channel_and_of_all():
     series = np.array([[1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0], np.arange(7.0), np.zeros(7)])
     assert longest_runs(series).tolist() == [2, 0, 6]
     assert longest_runs(series[:, :1]).tolist() == [0, 0, 0]
-    assert longest_stuck(series) == 0
-    assert longest_stuck(series[:1]) == 2
-    assert longest_stuck(series[1:2]) == 0
+    assert (longest_stuck(series), longest_stuck(series[:1])) == (0, 2)
 
 
 def naive(track: Floats, slow_mps: float, most_m: float, period_s: float) -> Bools:
