@@ -22,10 +22,11 @@ from two_manifold_ros.experiments.independent_components import (
     worst_line,
 )
 from two_manifold_ros.experiments.mkdr import (
+    angles_of_grid,
     claim_one_direction,
     eigenvectors_of,
-    grid_on_torus,
     multiple_correlation,
+    on_torus,
     project,
 )
 from two_manifold_ros.experiments.rr_hmm import (
@@ -36,7 +37,7 @@ from two_manifold_ros.experiments.rr_hmm import (
     sample_symbols,
     SYMBOLS,
     TRANSITION,
-    true_eigenvalues,
+    TRUE,
     WordFeatures,
 )
 from two_manifold_ros.experiments.two_views import draw_views, embed, RollSettings
@@ -94,11 +95,12 @@ def test_a_projection_rises_with_the_response_and_hides_some():
     assert noise.correlation > 0.6
     assert abs(noise.hidden_correlation) < 0.4
     # A response whose square takes another direction.
-    torus = grid_on_torus(14)
-    eigenvectors = eigenvectors_of(torus.points, 20, 10)
+    tube, axis = angles_of_grid(14)
+    points, disk = on_torus(tube, axis)
+    eigenvectors = eigenvectors_of(points, 20, 10)
     claims = [
         claim_one_direction('', [project(eigenvectors, responses, seed=0)], 0.9)
-        for responses in (torus.responses, np.sin(torus.tube))
+        for responses in (disk, np.sin(tube))
     ]
     assert [claim.passed for claim in claims] == [True, False]
     assert claims[0].ours.endswith(' (rank 2)')
@@ -107,7 +109,7 @@ def test_a_projection_rises_with_the_response_and_hides_some():
 def test_the_chain_is_the_one_of_the_paper_and_learned_online_as_in_batch():
     np.testing.assert_allclose(TRANSITION.sum(axis=1), 1.0, atol=1e-12)
     assert np.linalg.matrix_rank(TRANSITION, tol=1e-6) == 3
-    np.testing.assert_allclose(true_eigenvalues(), [1.0, 0.7144, 0.7142], atol=1e-4)
+    np.testing.assert_allclose(TRUE, [1.0, 0.7144, 0.7142], atol=1e-4)
     # Exact frequencies give them.
     chances = np.empty(WordFeatures.codes)
     # By the forward algorithm.
