@@ -90,9 +90,11 @@ class NonlinearICA(Estimator):
         self._rows = learned = LearnedRows('X', rows, learner)
         self.eigenvalues_ = learned.embedding.eigenvalues
         found = separate(learned.coordinates, self.eigenvalues_, count)
-        self._mixing = found.mixing
         self.separation_ = float(np.min(found.correlations, initial=1.0))
-        return self._finish(rows, found.coordinates)
+        self._finish(rows, found.mixing)
+        # Not multiplied again: a product rounds.
+        self.embedding_ = found.coordinates
+        return self
 
     def _covariances(self, rows: Floats, y: ArrayLike) -> Floats:
         """Return the (N, D, D) covariances around the rows (N, D)."""
@@ -115,6 +117,3 @@ class NonlinearICA(Estimator):
         if self.clouds == 'ball':
             return covariances_of_balls(rows, clouds, self.size, self.n_components)
         return clouds
-
-    def _project(self, coordinates: Floats) -> Floats:
-        return coordinates @ self._mixing

@@ -11,7 +11,7 @@ secret in an address, as a password or a signature, is in nothing that is printe
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from errno import EFBIG, ENOSPC
+from errno import ENOSPC
 from glob import glob, has_magic
 from itertools import accumulate
 import logging
@@ -50,13 +50,10 @@ Time for a web server to answer, and for it to send nothing; how long a whole co
 Half as long would give up on busy servers and mobile networks.
 """
 
-LARGEST_COPY = 100_000_000_000
-"""Bytes of a copy at which it is given up, as an answer may never end: two hours with a camera."""
-
 _TAGS = ('size', 'ETag', 'etag', 'LastModified', 'updated', 'Last-Modified')
 """What stores call the size of a file, and what changes with its content."""
 
-_LIBRARIES = ('fsspec', 's3fs', 'gcsfs')
+_LIBRARIES = ('fsspec', 's3fs', 'gcsfs', 'asyncio')
 # Bounded, as a search would else take the square of a long path.
 _SCHEME = re.compile(r'[A-Za-z][A-Za-z0-9+.-]{0,99}://')
 _CHAINED = re.compile(rf'::(?=[A-Za-z][A-Za-z0-9+.-]*::|{_SCHEME.pattern})')
@@ -152,18 +149,15 @@ def bags_among(files: Iterable[str]) -> list[str]:
     They are folders with metadata or with parts of a rosbag2, but none within another; and files
     of ROS 1 in other folders.
     """
-    folders: dict[str, list[str]] = {}
-    for file in files:
-        folder, _, name = file.rpartition('/')
-        folders.setdefault(folder, []).append(name)
-    whole = {folder for folder, names in folders.items() if any(map(_makes_a_bag, names))}
+    parted = [file.rpartition('/')[::2] for file in files]
+    whole = {folder for folder, name in parted if _makes_a_bag(name)}
     found: set[str] = set()
-    for folder, names in folders.items():
+    for folder, name in parted:
         outer = next((each for each in _way_to(folder) if each in whole), None)
         if outer is not None:
             found.add(outer)
-            continue
-        found |= {f'{folder}/{each}' for each in names if storage_kind(PurePath(each)) in KINDS}
+        elif storage_kind(PurePath(name)) in KINDS:
+            found.add(f'{folder}/{name}')
     return sorted(found)
 
 
@@ -192,11 +186,10 @@ def _files_below(folder: str) -> Iterator[str]:
     seen: set[str] = set()
     for root, folders, names in os.walk(folder, followlinks=True):
         # A link may lead to a folder around it.
-        seen.add(str(Path(root).resolve()))
-        folders[:] = [each for each in folders if str(Path(root, each).resolve()) not in seen]
-        for name in names:
-            # As they are spelt: a path would lose a leading dot.
-            yield f'{root.rstrip("/")}/{name}'
+        seen.add(os.path.realpath(root))
+        folders[:] = [each for each in folders if os.path.realpath(f'{root}/{each}') not in seen]
+        # As they are spelt: a path would lose a leading dot.
+        yield from (f'{root.rstrip("/")}/{name}' for name in names)
 
 
 def _matching(
@@ -299,20 +292,13 @@ def _whole(address: str | Path) -> str:
 
 def _copy(whole: str, folder: Path) -> Path:
     """Copy a bag into a folder, and return where it is."""
-    from fsspec.callbacks import Callback  # noqa: PLC0415 - an extra
-
-    def bound(size: int | None, value: int, **_: object) -> None:
-        if max(value, size or 0) > LARGEST_COPY:
-            raise OSError(EFBIG, 'larger than it may be')
-
     store, path = _store(whole)
-    bounded = Callback(hooks={'bound': bound})
     name = public(whole).rstrip('/').rpartition('/')[2]
     place = folder / (name if name.strip('.') else 'bag')
     if storage_kind(place) in KINDS:
         # It may be a folder with such a name.
         with suppress(FileNotFoundError):
-            store.get_file(path, str(place), callback=bounded)
+            store.get_file(path, str(place))
             return place
         place.unlink(missing_ok=True)
     names = {each.rpartition('/')[2]: each for each in store.ls(path, detail=False)}
@@ -321,7 +307,7 @@ def _copy(whole: str, folder: Path) -> Path:
         raise FileNotFoundError(whole)
     place.mkdir()
     for name in parts:
-        store.get_file(names[name], str(place / name), callback=bounded)
+        store.get_file(names[name], str(place / name))
     return place
 
 
@@ -358,10 +344,6 @@ def _in_words(address: str) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except KeyboardInterrupt:
-        # That a copy is given up is no error to print.
-        logging.getLogger('asyncio').addHandler(logging.NullHandler())
-        raise
     # Each store has errors of its own, which come as many types.
     except Exception as error:  # noqa: BLE001
         # Not from it: the words of libraries hold the whole address.
@@ -378,9 +360,6 @@ _REASONS = {
         'the connection fails or breaks: check the network, the address, and the endpoint if set'
     ),
     'filenotfound': 'it does not exist: check the address, its bucket or server included',
-    f'number {EFBIG}$': (
-        f'it is larger than {LARGEST_COPY / 1e9:g} GB: copy it by hand, and name the copy'
-    ),
     f'number {ENOSPC}$': 'a copy has no room: free some, or set TMPDIR to a folder that has',
     '^valueerror protocol': 'such addresses are not known: give s3://, gs://, https:// or a path',
 }

@@ -101,11 +101,9 @@ def _table_of(content: bytes, path: Path) -> Table:
 def _content(path: Path) -> bytes:
     with checked(path, 'file', 'name another one'):
         content = read_bytes(path, MOST_LOGGED)
-    if not content.strip():
-        msg = f'{path}: the file is empty; choose another recording'
-        raise InputError(msg)
-    if content.startswith(b'PK'):
-        msg = f'{path}: this is an archive; unpack it and name the folder'
+    if not content.strip() or content.startswith(b'PK'):
+        fault = 'this is an archive; unpack it and name the folder'
+        msg = f'{path}: {fault if content.strip() else "the file is empty; choose another one"}'
         raise InputError(msg)
     return content
 
@@ -169,16 +167,10 @@ def _phyphox_clock(table: Table) -> Callable[[Table, Ints], Ints] | None:
     starts = [number for number, cell in enumerate(table.cells(event)) if cell.upper() == 'START']
     if None in times or not starts:
         return None
-    own, system = np.rint(np.array([table.numbers(at) for at in times])[:, starts] * 1e9).astype(
-        np.int64
-    )
-
-    def stamps_at(_: Table, since: Ints) -> Ints:
-        part = np.clip(np.searchsorted(own, since, side='right') - 1, 0, None)
-        stamps: Ints = since + (system - own)[part]
-        return stamps
-
-    return stamps_at
+    seconds = np.array([table.numbers(at) for at in times])[:, starts]
+    own, system = np.rint(seconds * 1e9).astype(np.int64)
+    behind = system - own
+    return lambda _, since: since + behind[np.maximum(np.searchsorted(own, since, 'right') - 1, 0)]
 
 
 # The first message of a file; or zlib, which packs an XRZ.

@@ -228,7 +228,7 @@ class ImuNoise:
     def disturb(self, values: Floats, speed: Floats) -> Floats:
         """Return the (n, 6) true values with errors, given the (n,) speeds in m/s."""
         shape = np.sqrt(self.variances(speed))
-        return values + self.bias + shape * self._random.standard_normal(values.shape)
+        return np.asarray(values + self.bias + shape * self._random.standard_normal(values.shape))
 
     def variances(self, speed: Floats | float = typical_speed) -> Floats:
         """Return the (..., 6) variances without the bias, (m/s^2)^2 and (rad/s)^2."""
