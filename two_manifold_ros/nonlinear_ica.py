@@ -46,12 +46,11 @@ class NonlinearICA(Estimator):
     ``neighbours``. For ``epsilon``, ``density`` and ``power`` see ``AnisotropicDiffusion``; the
     paper's 0 and 1 err more.
 
-    Each coordinate of ``embedding_`` (N, n), of mean square 1, is a function of one variable:
-    monotone, of evenly spread points a cosine, which
-    ``manifold.independent_components.place_on_interval`` inverts. Which is which, and the signs,
-    are not determined. ``separation_`` is the least correlation of a product of two coordinates
-    with its eigenfunctions: low, the coordinates are mixtures. ``eigenvalues_`` (m,) are of the
-    random walk, the largest first, without that of the constant.
+    Each coordinate of ``embedding_`` (N, n), of mean square 1, is a monotone function of one
+    variable, in any order and with any sign: of evenly spread points a cosine, which
+    ``manifold.independent_components.place_on_interval`` inverts. ``separation_`` is the least
+    correlation of a product of two coordinates with its eigenfunctions: low, they are mixtures.
+    ``eigenvalues_`` (m,) are of the random walk, leading first, without that of the constant.
     """
 
     def __init__(
@@ -110,10 +109,9 @@ class NonlinearICA(Estimator):
             wanted = f'{axes - 1} axes for each row, the last one as long as the row'
             msg = f'y has the shape {clouds.shape} where X has {rows.shape}; give {wanted}'
             raise InputError(msg)
-        if self.clouds == 'paths':
-            return local_covariances(clouds, self.size)
-        if self.clouds == 'ends':
-            return covariances_of_ends(clouds, self.size)
+        if self.clouds == 'given':
+            return clouds
         if self.clouds == 'ball':
             return covariances_of_balls(rows, clouds, self.size, self.n_components)
-        return clouds
+        estimate = local_covariances if self.clouds == 'paths' else covariances_of_ends
+        return estimate(clouds, self.size)

@@ -44,11 +44,7 @@ UNMERGED = '-wal'
 """End of the name of a log with rows that SQLite did not yet put into its file."""
 
 CONNECT_S, SILENT_S = 30.0, 120.0
-"""
-Time for a web server to answer, and for it to send nothing; how long a whole copy takes is open.
-
-Half as long would give up on busy servers and mobile networks.
-"""
+"""Time for a web server to answer, and for it to send nothing; a whole copy may take any time."""
 
 _TAGS = ('size', 'ETag', 'etag', 'LastModified', 'updated', 'Last-Modified')
 """What stores call the size of a file, and what changes with its content."""
@@ -84,8 +80,7 @@ def public(address: str | Path) -> str:
     """
     Return an address without what may be secret: user, password, query, parameters and fragment.
 
-    Of one that no server could be asked for, as its password has a slash or several addresses are
-    chained, the scheme is left.
+    Of one that no server could be asked for the scheme is left.
     """
     text = str(address)
     scheme = _SCHEME.search(text)
@@ -143,12 +138,7 @@ def only_bag(address: str) -> str:
 
 
 def bags_among(files: Iterable[str]) -> list[str]:
-    """
-    Return the bags that files belong to, of paths with slashes, of all files of some folders.
-
-    They are folders with metadata or with parts of a rosbag2, but none within another; and files
-    of ROS 1 in other folders.
-    """
+    """Return the bags that all files of some folders belong to: none is within another."""
     parted = [file.rpartition('/')[::2] for file in files]
     whole = {folder for folder, name in parted if _makes_a_bag(name)}
     found: set[str] = set()
@@ -241,9 +231,8 @@ def fetched(address: str | Path) -> Iterator[Path]:
     """
     Have a bag on this disk: a local path as it is, else a copy, which is removed at the end.
 
-    Within another context of the same address its copy is taken. The temporary folder is that of
-    the ``tempfile`` module, which TMPDIR sets. Sentences of ``InputError`` and ``OSError`` that
-    come from inside name the address instead of the copy.
+    Within another context of the same address its copy is taken. Sentences of ``InputError`` and
+    ``OSError`` that come from inside name the address instead of the copy.
     """
     if not is_remote(address):
         yield Path(address)
@@ -375,8 +364,7 @@ def _reason(error: Exception) -> str:
             f'such addresses need the Python package {package}: install it with pip install '
             f"{package}, or all that they need with pip install '.[remote]' in the checkout"
         )
-    # Some stores have types of errors, some a status as a number, and some one in the first
-    # characters of a message, of which the rest may be an address.
+    # A status is a number, or in the first characters of a message; the rest may be an address.
     numbers = [getattr(each, name, None) for each in chain for name in ('status', 'code')]
     status = next((f'status {each}' for each in numbers if each and isinstance(each, int)), '')
     words = ' '.join([*(type(each).__name__ for each in chain), str(error)[:10], status])

@@ -30,6 +30,7 @@ from two_manifold_ros.experiments.mkdr import (
     project,
 )
 from two_manifold_ros.experiments.rr_hmm import (
+    CODES,
     eigenvalues_of,
     errors_of,
     learn_in_batch,
@@ -38,7 +39,6 @@ from two_manifold_ros.experiments.rr_hmm import (
     SYMBOLS,
     TRANSITION,
     TRUE,
-    WordFeatures,
 )
 from two_manifold_ros.experiments.two_views import draw_views, embed, RollSettings
 from two_manifold_ros.experiments.video import FilmSettings, FrameBelief, FrameWindows, reduced
@@ -111,9 +111,9 @@ def test_the_chain_is_the_one_of_the_paper_and_learned_online_as_in_batch():
     assert np.linalg.matrix_rank(TRANSITION, tol=1e-6) == 3
     np.testing.assert_allclose(TRUE, [1.0, 0.7144, 0.7142], atol=1e-4)
     # Exact frequencies give them.
-    chances = np.empty(WordFeatures.codes)
+    chances = np.empty(CODES)
     # By the forward algorithm.
-    for code in range(WordFeatures.codes):
+    for code in range(CODES):
         state = np.full(4, 0.25)
         for symbol in f'{code:011b}':
             state = TRANSITION.T @ (state * (int(symbol) == SYMBOLS))

@@ -36,8 +36,7 @@ HORIZONS_S = (1, 2)
 """Seconds ahead."""
 
 ACTION_LENGTH = 3.0
-"""Squared distance between actions; with much less than between observations, some 60, windows
-would hardly differ by the throttle that was held."""
+"""Squared distance between actions: windows are to differ by the throttle that was held."""
 
 
 class Settings(NamedTuple):
@@ -124,7 +123,7 @@ class Features:
         Return the samples of a drive, with importance weights or ones.
 
         The weight is :math:`\prod_i \tfrac12 / \pi(a_i \mid h_i)` over all actions of a test and
-        of the test after it, so that those are weighted as if actions were drawn by lot.
+        of the test after it: as if actions were drawn by lot.
         """
         history, test = self._settings.history, self._settings.test
         points = drive.points()
@@ -176,11 +175,7 @@ class Forecaster:
         return np.concatenate([self._tpsr.start[None], after[:-1]]), actions
 
     def errors(self, drive: Drive) -> Floats:
-        """
-        Return the mean squared error, summed over channels, at each of `HORIZONS_S`.
-
-        Predicted is the last observation of a tick.
-        """
+        """Return the squared errors of the last observation of a tick, at each of `HORIZONS_S`."""
         states, actions = self._filter(drive)
         found = []
         for ahead in range(len(HORIZONS_S)):

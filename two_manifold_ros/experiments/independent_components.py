@@ -128,9 +128,7 @@ class SquareSettings(NamedTuple):
     share: float = 0.25  # of the points that are neighbours; the kernel is below 1e-3 beyond
     trials: int = 5
     published_points: int = 2_000  # in the square, for the operator as published
-    # Largest distance of a line from where it should be, half of that between neighbouring ones: a
-    # line is identified, as the paper says of Fig. 2, if it is nearer to its place than to others.
-    line: float = 0.5
+    line: float = 0.5  # of a line from its place: it is identified (Fig. 2) if no other is nearer
     match: float = 0.98  # least correlation of a coordinate with the cosine of a variable
     place: float = 0.08  # largest RMS distance of a place in the square
     mixed: float = 0.95  # most of a map that fails, for the worse of the two variables
@@ -240,8 +238,7 @@ def draw_square(found: list[tuple[Draw, Draw]]) -> list[lab.Panel]:
 
 
 _SQUARE, _SPHERE = Bursts(200, 10, 0.01), Bursts(100, 10, 0.01)
-"""Of the square the paper's, seen ten times on the way; of the sphere as many steps of .001 as the
-paper has paths of one such step."""
+"""The paper's, seen ten times on the way; of the sphere as many steps as the paper has paths."""
 
 _FLAT = SquareSettings(3_000, _SQUARE)
 run_square = lab.Runner(_FLAT, _quick(_SQUARE), fit_square, score_square, draw_square)
@@ -336,8 +333,8 @@ def record_slow(settings: SlowSettings, rng: np.random.Generator) -> tuple[Float
 
 def slowest(coordinates: Floats) -> Floats:
     """Return the first of (n, m) coordinates that is a function of all points: (n,)."""
-    # A point far from all others is almost a component of the graph of its own, and its indicator
-    # may come first: more than half of the square of such a coordinate is on one point.
+    # The indicator of a point far from all others may come first: more than half of its square is
+    # on one point.
     squares = np.square(coordinates - coordinates.mean(axis=0))
     spread = squares.max(axis=0) <= 0.5 * squares.sum(axis=0)
     return coordinates[:, int(spread.argmax())]

@@ -87,10 +87,10 @@ def projection_panels(found: Projection, name: str) -> list[lab.Panel]:
 
 def on_torus(tube: Floats, axis: Floats) -> tuple[Floats, Floats]:
     """
-    Return points (n, 10) of a torus, and their responses (n,).
+    Return points (n, 10) of a torus, three coordinates of which are used, and responses (n,).
 
-    The angles (n,) are in a tube of radius 1, and along its circle of radius 2. Coordinates beyond
-    the third are zero. The response is 1 in a disk of angles around (pi, pi), with a soft edge.
+    The angles (n,) are in a tube of radius 1, and along its circle of radius 2. The response is 1
+    in a disk of angles around (pi, pi), with a soft edge.
     """
     points = np.zeros((len(tube), 10))
     points[:, 0] = (2.0 + np.cos(tube)) * np.cos(axis)
@@ -297,11 +297,8 @@ _QUICK_SPHERE = SphereSettings(14, 24, 30, explained=0.8)
 run_sphere = lab.Runner(SphereSettings(), _QUICK_SPHERE, fit_sphere, score_sphere, draw_sphere)
 
 
-HEIGHT, WIDTH = 110, 80
-"""Pixels of a picture."""
-
-FINER = 2
-"""A pixel is the mean of as many rows and columns of rays: edges are soft."""
+HEIGHT, WIDTH, FINER = 110, 80, 2
+"""Pixels of a picture, each of which is the mean of some rows and columns of rays."""
 
 LIGHT = np.array((-0.35, 0.55, 0.75))
 """Where the light comes from: right, up, towards the camera."""

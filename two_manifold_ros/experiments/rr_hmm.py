@@ -81,49 +81,46 @@ def codes_of(symbols: Ints) -> Ints:
     return words @ 2 ** np.arange(2 * LENGTH + 1)[::-1]
 
 
-class WordFeatures:
-    """Indicators of words of 1 to ``LENGTH`` symbols, scaled so that all lengths weigh alike."""
-
-    codes = 2 ** (2 * LENGTH + 1)  # number of different samples
-
-    def __init__(self) -> None:
-        words = np.arange(IndicatorFeatures(2, LENGTH).size)[:, None]
-        points = ((words >> np.arange(LENGTH)[::-1]) & 1).astype(np.float64)
-        lengths = range(1, LENGTH + 1)
-        self._tests = np.hstack([_scaled(points[:, :length]) for length in lengths])
-        self._histories = np.hstack([_scaled(points[:, -length:]) for length in lengths])
-        # The constant in features of histories.
-        self.constant = np.zeros(self._histories.shape[1])
-        # Either the one or the other symbol came last.
-        self.constant[:2] = 2.0**-0.5
-
-    def triples(self, codes: Ints, counts: Floats) -> Triples:
-        """Return the features of samples by code, each of which was seen so many times."""
-        words = 2**LENGTH
-        return Triples(
-            self._tests[(codes // 2) % words],
-            self._tests[codes % words],
-            self._histories[codes // (2 * words)],
-            np.eye(2)[(codes // words) % 2],
-            counts,
-        )
-
-
 def _scaled(words: Floats) -> Floats:
     length = words.shape[1]
-    return np.asarray(2.0 ** (length / 2) * IndicatorFeatures(2, length).transform(words))
+    points = words.astype(np.float64)
+    return np.asarray(2.0 ** (length / 2) * IndicatorFeatures(2, length).transform(points))
+
+
+CODES = 2 ** (2 * LENGTH + 1)
+"""Number of different samples."""
+
+_WORDS = (np.arange(2**LENGTH)[:, None] >> np.arange(LENGTH)[::-1]) & 1
+TESTS = np.hstack([_scaled(_WORDS[:, :length]) for length in range(1, LENGTH + 1)])
+HISTORIES = np.hstack([_scaled(_WORDS[:, -length:]) for length in range(1, LENGTH + 1)])
+"""Indicators of words of 1 to ``LENGTH`` symbols, scaled so that all lengths weigh alike."""
+
+CONSTANT = np.repeat([2.0**-0.5, 0.0], [2, HISTORIES.shape[1] - 2])
+"""The constant in features of histories: either the one or the other symbol came last."""
+
+
+def triples_of(codes: Ints, counts: Floats) -> Triples:
+    """Return the features of samples by code, each of which was seen so many times."""
+    words = 2**LENGTH
+    return Triples(
+        TESTS[(codes // 2) % words],
+        TESTS[codes % words],
+        HISTORIES[codes // (2 * words)],
+        np.eye(2)[(codes // words) % 2],
+        counts,
+    )
 
 
 def learn_in_batch(symbols: Ints, ends: Sequence[int]) -> Complexes:
     """Return the (len(ends), 3) eigenvalues learned from a sequence up to each end."""
     codes = [codes_of(symbols[:end]) for end in ends]
-    counts = [np.bincount(each, minlength=WordFeatures.codes) for each in codes]
+    counts = [np.bincount(each, minlength=CODES) for each in codes]
     return np.array([eigenvalues_of(each.astype(np.float64)) for each in counts])
 
 
 def eigenvalues_of(counts: Floats) -> Complexes:
     """Return the (3,) eigenvalues by Boots & Gordon 2011, eq. 6c-d, from counts of codes."""
-    every = WordFeatures().triples(np.arange(WordFeatures.codes), counts)
+    every = triples_of(np.arange(CODES), counts)
     histories = counts[:, None] * every.histories
     left, values, right = np.linalg.svd(every.tests.T @ histories)
     shifted = left[:, :RANK].T @ (every.next_tests.T @ histories) @ right[:RANK].T
@@ -137,11 +134,11 @@ def learn_online(symbols: Ints, ends: Sequence[int], *, one_by_one: bool = False
     Each sample is an update of its own (Boots & Gordon 2011, eq. 9), or samples that are alike
     among 20,000 are one sample with a weight, and 64 of these are one update.
     """
-    codes, features, chunk = codes_of(symbols), WordFeatures(), 20_000
+    codes, chunk = codes_of(symbols), 20_000
     # All directions are kept, because what is cut off is lost; the transition does not depend on
     # the ridge.
     settings = LearnerSettings(RANK, 2**LENGTH, 1e-6, fold_every=1 if one_by_one else 64)
-    learner = OnlineLearner(settings, features.constant, len(features.constant), 2)
+    learner = OnlineLearner(settings, CONSTANT, len(CONSTANT), 2)
     found, begin = [], 0
     for end in (each - 2 * LENGTH for each in ends):
         for start in range(begin, end, chunk):
@@ -152,7 +149,7 @@ def learn_online(symbols: Ints, ends: Sequence[int], *, one_by_one: bool = False
                 kinds, first, often = np.unique(part, return_index=True, return_counts=True)
                 order = np.argsort(first)
                 part, counts = kinds[order], often[order].astype(np.float64)
-            learner.add_all(features.triples(part, counts))
+            learner.add_all(triples_of(part, counts))
         found.append(_leading(learner.transition()))
         begin = end
     return np.array(found)
@@ -205,15 +202,14 @@ def score(settings: RankSettings, found: list[Learned]) -> list[lab.Claim]:
     paper, errors = 'Fig. 1B, falls steadily', means['online']
     slope = float(np.polyfit(np.log(settings.samples), np.log(errors), 1)[0])
     what = 'online: slope of the RMS error of eigenvalues in a log-log plot'
-    # The slope is -.5, as of a mean. A deviation of .2 in each of four points a factor of ten
-    # apart is one of .04 in the slope, of which the limit is 2.5.
+    # The slope is -.5, as of a mean, with a deviation of .04.
     note = f' (errors {", ".join(f"{error:.3g}" for error in errors)})'
     claims = [lab.at_most(what, paper, slope, -0.4, note)]
     what = 'online: largest ratio of the error to that with a tenth of the samples'
     claims.append(lab.at_most(what, paper, float((errors[1:] / errors[:-1]).max()), 1.0))
     for name, curve in (('online', errors), ('one by one', means['single'])):
         worst = float((curve / means['batch'][: len(curve)]).max())
-        # The error of a trial has a deviation of .64 of its mean, the mean of ten one of .2.
+        # The mean error of ten trials has a deviation of .2 of itself.
         what = f'{name}: largest ratio to the error in batch'
         claims.append(lab.at_most(what, paper, worst, 1.2))
     return claims

@@ -49,11 +49,8 @@ READ_LINEARLY = {
 """
 The two HSE-HMMs once more as the paper reads them: by linear regression on the state.
 
-Bandwidths are chosen in closed loop by the error of the read-out. Sharpened weights forgive a
-state from which nothing can be read linearly, so what a state holds is looked for in these, and
-so is what the kernel alone does.
+Sharpened weights forgive a state from which nothing can be read linearly.
 """
-
 
 HZ = 10.0
 """Ticks in a second."""

@@ -62,13 +62,11 @@ def hse_hmms(
     ahead = embeddings.training.ticks + np.arange(horizons)[:, None]
     table = np.einsum('hnd,nk->hdk', training[ahead], tables.weights, optimize=True)
     bandwidth = median_observation_distance(embeddings.observations)
-    operators = {
-        ridge: make_ridge_kernel(embeddings.observations, bandwidth, ridge) for ridge in ridges
-    }
-    return {
-        ridge: Forecaster(partial(filtered_states, Belief(tables, operator)), table)
-        for ridge, operator in operators.items()
-    }
+    found = {}
+    for ridge in ridges:
+        operator = make_ridge_kernel(embeddings.observations, bandwidth, ridge)
+        found[ridge] = Forecaster(partial(filtered_states, Belief(tables, operator)), table)
+    return found
 
 
 def hidden_markov(
@@ -149,9 +147,8 @@ class OnlineTpsr:
         r"""
         Return the model as of now, with a ridge of the observation covariance, per sample.
 
-        Its forecasts are :math:`\sum_t o_{t+h} \otimes (\hat S^{-1}\hat V^\top\varphi^H_t)`, which
-        is to observations what Boots & Gordon 2011, eq. 6d, is to tests: the mean over the
-        training ticks, weighted as the state implies.
+        Its forecasts are :math:`\sum_t o_{t+h} \otimes (\hat S^{-1}\hat V^\top\varphi^H_t)`, to
+        observations what Boots & Gordon 2011, eq. 6d, is to tests.
         """
         covariance = self._windows.learner.covariance
         covariance.ridge = ridge

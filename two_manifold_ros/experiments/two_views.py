@@ -154,29 +154,19 @@ class RollSettings(NamedTuple):
     trials: int = 1
 
 
-class Case(NamedTuple):
-    """A width of the rolls, a noise, a coupling or none, and what is claimed of R2."""
-
-    name: str
-    width: float
-    noise: float
-    coupling: str
-    paper: str
-    limit: float
-
-
 USUAL, WIDE = 21.0, 50.0
 """Widths: an eigenmap unrolls the wide one if there is no noise, the usual one never."""
 
 CASES = (
-    Case('noise 1: one manifold', USUAL, 1.0, '', 'Fig. 2A, fails', 0.65),
-    Case('noise 1: two, Algorithm 1', USUAL, 1.0, 'gram-product', 'Fig. 2B', 0.95),
-    Case('noise 1: two, canonical', USUAL, 1.0, 'canonical', 'footnote 2', 0.95),
-    Case('noise 2: two, canonical', USUAL, 2.0, 'canonical', 'footnote 2', 0.8),
-    Case('wide, no noise: one manifold', WIDE, 0.0, '', 'section 3', 0.95),
-    Case('wide, noise 1: one manifold', WIDE, 1.0, '', 'section 3, fails', 0.85),
-    Case('wide, noise 1: two, Algorithm 1', WIDE, 1.0, 'gram-product', 'section 4', 0.95),
+    ('noise 1: one manifold', USUAL, 1.0, '', 'Fig. 2A, fails', 0.65),
+    ('noise 1: two, Algorithm 1', USUAL, 1.0, 'gram-product', 'Fig. 2B', 0.95),
+    ('noise 1: two, canonical', USUAL, 1.0, 'canonical', 'footnote 2', 0.95),
+    ('noise 2: two, canonical', USUAL, 2.0, 'canonical', 'footnote 2', 0.8),
+    ('wide, no noise: one manifold', WIDE, 0.0, '', 'section 3', 0.95),
+    ('wide, noise 1: one manifold', WIDE, 1.0, '', 'section 3, fails', 0.85),
+    ('wide, noise 1: two, Algorithm 1', WIDE, 1.0, 'gram-product', 'section 4', 0.95),
 )
+"""Name, width of the rolls, noise, coupling or none, the paper's result, and the limit of R2."""
 
 
 class Embeddings(NamedTuple):
@@ -220,20 +210,19 @@ def embed(
 def unroll(settings: RollSettings, seed: int, report: lab.Progress) -> list[Embeddings]:
     """Unroll rolls of two widths alone and together, with and without noise."""
     found = []
-    for index, case in enumerate(CASES):
-        report(case.name, index / len(CASES))
-        found.append(embed(settings, case.width, case.noise, case.coupling, seed))
+    for index, (name, width, noise, coupling, *_) in enumerate(CASES):
+        report(name, index / len(CASES))
+        found.append(embed(settings, width, noise, coupling, seed))
     return found
 
 
 def score_rolls(settings: RollSettings, found: list[list[Embeddings]]) -> list[lab.Claim]:
     """Claim how well the place on the sheet can be read in each case."""
     claims = []
-    for case, each in zip(CASES, found[0], strict=True):
-        fails = case.paper.endswith('fails')
+    for (name, _, _, _, paper, limit), each in zip(CASES, found[0], strict=True):
+        fails = paper.endswith('fails')
         claim, slack = (lab.at_most, settings.slack) if fails else (lab.at_least, -settings.slack)
-        what = f'{case.name}: R2 on new pairs'
-        claims.append(claim(what, case.paper, each.score, case.limit + slack))
+        claims.append(claim(f'{name}: R2 on new pairs', paper, each.score, limit + slack))
     return claims
 
 
@@ -243,7 +232,7 @@ def draw_rolls(found: list[list[Embeddings]]) -> list[lab.Panel]:
     latent = alone.latent
     # Red along one side and green along the other.
     colours = np.column_stack([latent, np.full(len(latent), 0.4)])
-    names = [case.name for case in CASES]
+    names = [name for name, *_ in CASES]
     bars = lab.layer('barh', names, [each.score for each in found[0]], color=lab.SKY)
     panels = [
         lab.panel('the sheet', lab.dots(latent, colours)),

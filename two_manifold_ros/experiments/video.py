@@ -4,8 +4,7 @@
 The experiment ``video``: a map of a room from nothing but the film of a camera in it.
 
 Boots & Gordon (2011), Fig. 3: 11,000 frames of a camera that circles a table in alternating
-directions. The true place and direction are known only to the linear read-out that scores the
-states.
+directions. The truth is known only to the linear read-out that scores the states.
 """
 
 from __future__ import annotations
@@ -233,10 +232,9 @@ def read(states: Floats, angles: Floats, directions: Ints) -> Reading:
 
 def gap(views: Floats, older: int) -> float:
     """
-    Return how far the newest view is from the nearest one of the circuit before.
+    Return how far the last of (n, k) views is from the nearest one, but for the last ``older``.
 
-    The (n, k) views end with the newest; the last ``older`` are too new to be of that circuit. The
-    unit is the distance between two views drawn at random (rms); NaN while all views are new.
+    The unit is the distance between two views drawn at random (rms); NaN if there is none.
     """
     places = views[:, 1:4]  # the first coordinate holds the constant
     if len(places) <= older:

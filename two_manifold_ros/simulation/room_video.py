@@ -293,11 +293,7 @@ class Step(NamedTuple):
 
 
 class RoomWalk:
-    """
-    An endless walk around the table, with a camera in a hand that shakes.
-
-    Fewer frames per circuit make the walker quicker and the hand shake faster in proportion.
-    """
+    """An endless walk around the table, with a camera in a hand that shakes."""
 
     frame_rate_hz = 24.0
     frames_per_circuit = 400  # unless another number is asked for

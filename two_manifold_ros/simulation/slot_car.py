@@ -60,11 +60,8 @@ class SlotCarSettings:
 
     seed: int = 0  # from 0 on; it draws the throttle, bias and noise of the IMU and the camera
     rate_hz: float = 100.0  # IMU samples per second, 1 to 1000 Hz
-    # Scales bias, noise and vibration of the IMU and the noise of the camera, 0 to 100 (no unit);
-    # 1 is a cheap MEMS IMU, 0 the truth.
-    noise: float = 1.0
-    # Scales the wander of the throttle and of the supply, 0 to 5 (no unit); 1 varies the speed at
-    # one place by about 5 %, 0 makes every lap of a steady driver the same.
+    noise: float = 1.0  # scales errors of IMU and camera, 0 (the truth) to 100; 1 is a cheap IMU
+    # Scales the wander of throttle and supply, 0 to 5; 1 varies the speed at a place by some 5 %.
     speed_wander: float = 1.0
     driver: str = 'steady'  # one of `DRIVERS`
 
@@ -86,11 +83,7 @@ class SlotCarSettings:
         return round(1e9 / self.rate_hz)
 
     def generator(self, purpose: str) -> np.random.Generator:
-        """
-        Return the random generator of a purpose, such as ``'bias'`` or ``'throttle'``.
-
-        Each has its own stream, so that more noise on the IMU does not change the driving.
-        """
+        """Return the random generator of a purpose, each with a stream of its own."""
         known = ('bias', 'throttle', 'imu', 'camera', 'driver', '/magnetometer', '/wheel')
         index = known.index(purpose)
         return np.random.default_rng(np.random.SeedSequence([self.seed, index]))
@@ -100,8 +93,7 @@ class Throttle:
     """
     A throttle with two slow Ornstein-Uhlenbeck processes on it, every ``step_s``.
 
-    ``command`` is what the driver commanded at the start of the last values, 0 to 1: with the
-    wander of a steady hand, without that of the supply.
+    ``command`` is what the driver commanded at the start of the last values, 0 to 1.
     """
 
     mean = 0.48  # share of the full voltage that the driver holds
@@ -120,11 +112,7 @@ class Throttle:
         self.command = self.mean
 
     def take(self, count: int, level: float | None = None) -> list[float]:
-        """
-        Return the next ``count`` values, 0 (shorted) to 1 (full voltage).
-
-        They are those of a steady hand, or of the ``level`` that a driver chose.
-        """
+        """Return the next values, 0 to 1, of a steady hand or of the ``level`` of a driver."""
         shocks, wanders = self._random.standard_normal((count, 2)).T.tolist(), []
         for index, (memory, scale, newest) in enumerate(self._wanders):
             values = [newest]
@@ -143,12 +131,7 @@ class Throttle:
 
 
 class Motion:
-    """
-    A point mass in the slot: distance and speed along the track.
-
-    The ``distance`` (m) counts from the first start line and grows on from lap to lap; the
-    ``speed`` (m/s) is never negative.
-    """
+    """A point mass in the slot: ``distance`` (m) since the first start, and ``speed`` (m/s)."""
 
     # All per kilogram of car, so m/s^2 unless said.
     stall = 4.0  # pull of the motor at full voltage, standing
@@ -208,11 +191,7 @@ def true_imu(track: SpaceCurve, distance: Floats, speed: Floats, acceleration: F
 
 
 class ImuNoise:
-    """
-    The errors of one IMU: a bias drawn once, white noise, and vibration that grows with speed.
-
-    A faster IMU is noisier per sample.
-    """
+    """The errors of one IMU: a bias drawn once, white noise, vibration that grows with speed."""
 
     typical_speed = 1.5  # m/s, at which messages state the variances
 

@@ -34,8 +34,7 @@ def room_field(positions: Floats) -> Floats:
     """
     Return the (n, 3) magnetic field at (n, 3) positions in metres, tesla.
 
-    Steel in the room disturbs that of the earth: here the gradient of a smooth potential, the
-    same in every run, of waves of a metre and more and some 6 microtesla.
+    Steel disturbs it: the gradient of a smooth potential, of waves of a metre and more.
     """
     random = np.random.default_rng(7)
     lengths = random.uniform(1.0, 4.0, 12)  # metres
@@ -164,7 +163,7 @@ def imu_message(stamp_ns: int, imu: Floats, variances: Floats) -> dict[str, Any]
     Return one ``sensor_msgs/msg/Imu``.
 
     ``imu`` is (6,), specific force in m/s^2 and angular rate in rad/s; ``variances`` are theirs,
-    "unknown" to ROS if all are zero. The covariances are row-major (9,), as ROS has them.
+    "unknown" to ROS if all are zero.
     """
     return {
         'header': header_of(stamp_ns, IMU_FRAME),
