@@ -71,10 +71,8 @@ class LearnedRows:
         if hasattr(learner, 'fit_transform'):
             learner = FitTransform(learner)
         elif isinstance(learner, type) or not hasattr(learner, 'fit'):
-            msg = (
-                f'learner is {learner!r}, which cannot be fitted; give one of '
-                'two_manifold_ros.manifold, or an embedding of scikit-learn'
-            )
+            cure = 'give one of two_manifold_ros.manifold, or an embedding of scikit-learn'
+            msg = f'learner is {learner!r}, which cannot be fitted; {cure}'
             raise InputError(msg)
         self.name, self.points = name, PointSet(rows)
         self.embedding = learner.fit(self.points)
@@ -274,8 +272,7 @@ class ManifoldKernelReduction(Estimator):
             literal=self.algorithm == 'paper',
             rank=self.n_components,
         )
-        self.directions_ = found.directions
-        self.strengths_ = found.strengths
+        self.directions_, self.strengths_ = found.directions, found.strengths
         self.predictive_eigenvectors_ = found.predictive_eigenvectors(len(found.theta))
         return self._finish(rows, found.directions)
 

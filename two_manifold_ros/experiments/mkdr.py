@@ -281,12 +281,9 @@ def draw_sphere(found: list[tuple[Globe, Projection]]) -> list[lab.Panel]:
     globe, projection = found[0]
     temperatures = projection.responses
     predicted = np.polyval(np.polyfit(projection.values, temperatures, 1), projection.values)
-    panels = []
-    for name, values in (
-        ('temperature (made up)', temperatures),
-        ('predicted', predicted),
-        ('error', np.abs(predicted - temperatures)),
-    ):
+    panels, error = [], np.abs(predicted - temperatures)
+    maps = {'temperature (made up)': temperatures, 'predicted': predicted, 'error': error}
+    for name, values in maps.items():
         grid = values.reshape(len(globe.latitudes), len(globe.longitudes))
         shown = lab.layer('pcolormesh', globe.longitudes, globe.latitudes, grid, cmap='inferno')
         panels.append(lab.panel(name, shown, bar='degrees Celsius'))

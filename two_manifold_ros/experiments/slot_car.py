@@ -145,8 +145,7 @@ def score(settings: SlotCarRuns, comparisons: Sequence[Comparison]) -> list[lab.
         )
     ]
     means = {name: curves[name].mean(axis=0) for name in METHODS}
-    # The paper compares learned models: "consistently lower for the duration of the prediction
-    # horizon". The previous position is right once more as a lap ends.
+    # The paper compares learned models. The previous position is right once more as a lap ends.
     others = np.minimum.reduce([means[name] for name in ('kalman', 'hmm', 'gaussian')])
     largest = float(np.max(means['manifold'] / others))
     what = f'the manifold HSE-HMM / least other model, largest of {len(others)} horizons'

@@ -130,8 +130,7 @@ def draw_pairs(count: int, width: float, noise: float, seed: int) -> tuple[Float
     """
     Draw points on a sheet evenly, (n, 2) from 0 to 1, and see them on two rolls of it, (n, 3).
 
-    Each is rolled up along one of the sides, and has a width and white noise; the axis of the roll
-    is the last column.
+    Each is rolled up along one of the sides, and has a width and white noise.
     """
     rng = np.random.default_rng(seed)
     latent, views = rng.random((count, 2)), []

@@ -111,13 +111,11 @@ class FrameWindows:
         every = max(1, settings.window // 50)
         windows = np.array([self._faded(begin) for begin in range(0, settings.window + 2, every)])
         distance = float(np.median(pdist(windows)))
-        window_map = structured_fourier_features(
-            windows.shape[1], settings.window_features, distance, self._seed, 'single'
-        )
+        sizes, seed = (windows.shape[1], settings.window_features), self._seed
+        drawn = structured_fourier_features(*sizes, distance, seed, 'single')
         distance = settings.breadth * float(np.median(pdist(self._frames[::every])))
-        return WithConstant(window_map), fourier_features(
-            self._frames.shape[1], settings.frame_features, distance, self._seed + 1
-        )
+        sizes = self._frames.shape[1], settings.frame_features
+        return WithConstant(drawn), fourier_features(*sizes, distance, seed + 1)
 
 
 def reduced(picture: NDArray[np.uint8]) -> Floats:
@@ -259,7 +257,7 @@ FIRST_ROOM = 3
 """Seed of the first room and its walk: settings were chosen on rooms 0 to 2."""
 
 BEFORE = 0.875
-"""Circuits before which a map is open: 350 of 400 steps in the paper; a hand may be quicker."""
+"""Circuits before which a map is open: 350 of 400 steps in the paper."""
 
 
 class Found(NamedTuple):
@@ -345,12 +343,11 @@ def draw(films: list[Found]) -> list[lab.Panel]:
     gaps = lab.layer('plot', np.arange(1, len(found.gaps) + 1), found.gaps, color='black')
     back = lab.layer('axvline', found.steps_until(1.0), ls='--', label='the camera is back')
     panels.append(lab.panel('Gap in the map (typical distances)', gaps, back, xlabel='steps'))
-    states, ways = found.states[::4], found.directions[::4]
-    shown = lab.dots(states[:, 3:5], ways.astype(np.float64), cmap='coolwarm', alpha=0.5)
+    states, ways = found.states[::4, 3:5], found.directions[::4].astype(np.float64)
+    shown = lab.dots(states, ways, cmap='coolwarm', alpha=0.5)
     # The states of the first frames may be far out.
-    (left, low), (right, high) = np.percentile(states[:, 3:5], [1, 99], axis=0)
-    limits = {'xlim': (left, right), 'ylim': (low, high)}
-    panels.append(lab.panel('States of the filter, by direction', shown, **limits))
+    x, y = np.percentile(states, [1, 99], axis=0).T
+    panels.append(lab.panel('States of the filter, by direction', shown, xlim=x, ylim=y))
     angles = found.reading.angles
     true = np.degrees(found.angles[-len(angles) :][:1500])
     lines = (

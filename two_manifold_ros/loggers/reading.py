@@ -36,11 +36,7 @@ if TYPE_CHECKING:
 
 
 def read_log(paths: Sequence[str | Path], columns: Mapping[str, Column]) -> Log:
-    """
-    Read files of one drive, or of one vehicle on one route.
-
-    A map of columns, see `columns.parse_columns`, counts in each file that has them.
-    """
+    """Read files of one drive; a map of columns counts in each file that has them."""
     files: list[Path] = []
     for path in map(Path, paths):
         with checked(path, 'file', 'name another one'):
@@ -65,25 +61,19 @@ def read_log(paths: Sequence[str | Path], columns: Mapping[str, Column]) -> Log:
         unnamed -= {*own}
         logs.append(read_columns(table, own))
     for role in unnamed:
-        msg = (
-            f'{files[0].parent}: no table has the column {columns[role].name!r} in a unit of '
-            f'{role}; give --columns columns that are there'
-        )
+        wanted = f'the column {columns[role].name!r} in a unit of {role}'
+        msg = f'{files[0].parent}: no table has {wanted}; give --columns columns that are there'
         raise InputError(msg)
     channels: dict[str, Channel] = {}
     for role in dict.fromkeys(role for log in logs for role in log.channels):
         parts = [log.channels[role] for log in logs if role in log.channels]
         parts.sort(key=lambda each: int(each.stamps.min()))
         if any(one.stamps.max() >= other.stamps.min() for one, other in pairwise(parts)):
-            msg = (
-                f'{", ".join(map(str, files))}: {role} is at the same time in two of these files; '
-                'import each into a bag of its own'
-            )
+            cause = f'{role} is at the same time in two of these files'
+            msg = f'{", ".join(map(str, files))}: {cause}; import each into a bag of its own'
             raise InputError(msg)
-        channels[role] = Channel(
-            np.concatenate([each.stamps for each in parts]),
-            np.concatenate([each.values for each in parts]),
-        )
+        stamps, values = zip(*((each.stamps, each.values) for each in parts), strict=True)
+        channels[role] = Channel(np.concatenate(stamps), np.concatenate(values))
     return Log(
         ', '.join(log.place for log in logs),
         ', '.join(dict.fromkeys(log.kind for log in logs)),
