@@ -121,6 +121,10 @@ class Handler(SimpleHTTPRequestHandler):
             return None
         return super().send_head()
 
+    def send_header(self, keyword: str, value: str) -> None:
+        if keyword != 'Content-Length' or 'undeclared' not in self.path:
+            super().send_header(keyword, value)
+
     def log_message(self, *_: object) -> None:
         """Print nothing."""
 
@@ -418,7 +422,7 @@ def test_bags_of_a_web_server_are_read_and_their_secrets_kept(web, fleet, said, 
     np.testing.assert_array_equal(read_recording(found[0]).imu.samples, local.imu.samples)
 
 
-def test_what_a_web_server_refuses_is_one_sentence(web, said):
+def test_what_a_web_server_refuses_is_one_sentence(web, said, monkeypatch):
     signed = f'?X-Amz-Signature={SIGNATURE}'
     for address, cause in {
         f'http://{web}/single.mcap?x={PASSWORD}': 'access is refused',
@@ -431,6 +435,11 @@ def test_what_a_web_server_refuses_is_one_sentence(web, said):
         _, err = said('inspect', address, status=2)
         assert err.startswith(f'two-manifold: error: {public(address)}: {cause}')
         assert len(err.splitlines()) == 1
+    # A copy has a bound, whether its size is declared or not.
+    monkeypatch.setattr('two_manifold_ros.sources.LARGEST_COPY', 1000)
+    for end in ('&undeclared', ''):
+        _, err = said('inspect', f'http://{web}/single.mcap?{SIGNATURE}{end}', status=2)
+        assert 'it is larger than' in err
 
 
 @pytest.mark.parametrize(

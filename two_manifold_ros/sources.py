@@ -11,7 +11,7 @@ secret in an address, as a password or a signature, is in nothing that is printe
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from errno import ENOSPC
+from errno import EFBIG, ENOSPC
 from glob import glob, has_magic
 from itertools import accumulate
 import logging
@@ -45,6 +45,9 @@ UNMERGED = '-wal'
 
 CONNECT_S, SILENT_S = 30.0, 120.0
 """Time for a web server to answer, and for it to send nothing; a whole copy may take any time."""
+
+LARGEST_COPY = 100_000_000_000
+"""Bytes of a copy at which it is given up, as an answer may never end: two hours with a camera."""
 
 _TAGS = ('size', 'ETag', 'etag', 'LastModified', 'updated', 'Last-Modified')
 """What stores call the size of a file, and what changes with its content."""
@@ -281,13 +284,20 @@ def _whole(address: str | Path) -> str:
 
 def _copy(whole: str, folder: Path) -> Path:
     """Copy a bag into a folder, and return where it is."""
+    from fsspec.callbacks import Callback  # noqa: PLC0415 - an extra
+
+    def bound(size: int | None, value: int, **_: object) -> None:
+        if max(value, size or 0) > LARGEST_COPY:
+            raise OSError(EFBIG, 'larger than it may be')
+
     store, path = _store(whole)
+    bounded = Callback(hooks={'bound': bound})
     name = public(whole).rstrip('/').rpartition('/')[2]
     place = folder / (name if name.strip('.') else 'bag')
     if storage_kind(place) in KINDS:
         # It may be a folder with such a name.
         with suppress(FileNotFoundError):
-            store.get_file(path, str(place))
+            store.get_file(path, str(place), callback=bounded)
             return place
         place.unlink(missing_ok=True)
     names = {each.rpartition('/')[2]: each for each in store.ls(path, detail=False)}
@@ -296,7 +306,7 @@ def _copy(whole: str, folder: Path) -> Path:
         raise FileNotFoundError(whole)
     place.mkdir()
     for name in parts:
-        store.get_file(names[name], str(place / name))
+        store.get_file(names[name], str(place / name), callback=bounded)
     return place
 
 
@@ -349,6 +359,7 @@ _REASONS = {
         'the connection fails or breaks: check the network, the address, and the endpoint if set'
     ),
     'filenotfound': 'it does not exist: check the address, its bucket or server included',
+    f'number {EFBIG}$': f'it is larger than {LARGEST_COPY / 1e9:g} GB: copy it by hand',
     f'number {ENOSPC}$': 'a copy has no room: free some, or set TMPDIR to a folder that has',
     '^valueerror protocol': 'such addresses are not known: give s3://, gs://, https:// or a path',
 }

@@ -81,7 +81,7 @@ def codes_of(symbols: Ints) -> Ints:
     return words @ 2 ** np.arange(2 * LENGTH + 1)[::-1]
 
 
-def _scaled(words: Floats) -> Floats:
+def _scaled(words: Ints) -> Floats:
     length = words.shape[1]
     points = words.astype(np.float64)
     return np.asarray(2.0 ** (length / 2) * IndicatorFeatures(2, length).transform(points))
