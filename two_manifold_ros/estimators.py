@@ -57,7 +57,7 @@ class CentredRows:
 
     def __init__(self, rows: Floats) -> None:
         self.mean: Floats = rows.mean(axis=0)
-        self.coordinates = rows - self.mean
+        self.coordinates = self.transform(rows)
 
     def transform(self, rows: Floats) -> Floats:
         """Return (k, D) rows less the mean."""
@@ -71,13 +71,10 @@ class LearnedRows:
         if hasattr(learner, 'fit_transform'):
             learner = FitTransform(learner)
         elif isinstance(learner, type) or not hasattr(learner, 'fit'):
-            msg = (
-                f'learner is {learner!r}, which cannot be fitted; give one of '
-                'two_manifold_ros.manifold, or an embedding of scikit-learn'
-            )
+            cure = 'give one of two_manifold_ros.manifold, or an embedding of scikit-learn'
+            msg = f'learner is {learner!r}, which cannot be fitted; {cure}'
             raise InputError(msg)
-        self.name = name
-        self.points = PointSet(rows)
+        self.name, self.points = name, PointSet(rows)
         self.embedding = learner.fit(self.points)
         self.coordinates = self.embedding.coordinates
         for note in self.embedding.notes:
@@ -102,6 +99,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     embedding_: Floats
     n_features_in_: int
     _rows: CentredRows | LearnedRows
+    _map: Floats | None
 
     def transform(self, X: ArrayLike) -> Floats:
         """Return coordinates (k, m) of rows X (k, D); refuse one that resembles none."""
@@ -114,13 +112,14 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return embedding
 
     def _project(self, coordinates: Floats) -> Floats:
-        return coordinates
+        """Return the coordinates (n, k) of embedded rows (n, m)."""
+        return coordinates if self._map is None else coordinates @ self._map
 
-    def _finish(self, rows: Floats, embedding: Floats) -> Self:
-        """Set the attributes that scikit-learn expects after a fit."""
-        self.n_features_in_ = rows.shape[1]
-        self.embedding_ = embedding
-        self._n_features_out = embedding.shape[1]
+    def _finish(self, rows: Floats, first_map: Floats | None = None) -> Self:
+        """Embed the rows (n, D) as new ones, and set what scikit-learn expects after a fit."""
+        self._map = first_map
+        self.embedding_ = self._project(self._rows.coordinates)
+        self.n_features_in_, self._n_features_out = rows.shape[1], self.embedding_.shape[1]
         return self
 
 
@@ -134,9 +133,7 @@ class TwoViews(Estimator, ABC):
 
     n_components: int
     coupling: str
-    second_embedding_: Floats
-    _first_map: Floats
-    _second_map: Floats
+    _map: Floats
     _second_features: int
 
     @abstractmethod
@@ -166,14 +163,10 @@ class TwoViews(Estimator, ABC):
         scale = np.ones(wanted)
         if self.coupling == 'gram-product':
             scale = np.sqrt(self.singular_values_ / len(first))
-        self._first_map = coupled.first_map[:, :wanted] * scale
-        self._second_map = coupled.second_map[:, :wanted] * scale
+        self._second_map: Floats = coupled.second_map[:, :wanted] * scale
         self._second_features = second.shape[1]
-        self.second_embedding_ = self._second_rows.coordinates @ self._second_map
-        return self._finish(first, self._project(self._rows.coordinates))
-
-    def _project(self, coordinates: Floats) -> Floats:
-        return coordinates @ self._first_map
+        self.second_embedding_: Floats = self._second_rows.coordinates @ self._second_map
+        return self._finish(first, coupled.first_map[:, :wanted] * scale)
 
     def transform_second(self, Y: ArrayLike) -> Floats:
         """Return the coordinates (m, k) of the rows Y (m, D_Y) of the second view, likewise."""
@@ -200,7 +193,7 @@ class ManifoldEmbedding(Estimator):
         rows = checked_rows('X', X)
         self._rows = learned = LearnedRows('X', rows, self.learner)
         self.eigenvalues_ = learned.embedding.eigenvalues
-        return self._finish(rows, learned.coordinates)
+        return self._finish(rows)
 
 
 class ManifoldKernelReduction(Estimator):
@@ -254,17 +247,15 @@ class ManifoldKernelReduction(Estimator):
         if responses.ndim == 1:
             responses = responses[:, None]
         if responses.ndim != 2 or len(responses) != len(rows):
-            msg = (
-                f'y has the shape {np.shape(y)}; give a response for each of the {len(rows)} rows'
-            )
+            given = np.shape(y)
+            msg = f'y has the shape {given}; give a response for each of the {len(rows)} rows'
             raise InputError(msg)
         known = ~np.isnan(responses.sum(axis=1))
         if np.count_nonzero(known) < 2:
             msg = f'y is known for {np.count_nonzero(known)} rows; give 2 or more that are not NaN'
             raise InputError(msg)
         learner = self.learner or LaplacianEigenmap(50, 10, scaled=False)
-        self._rows = LearnedRows('X', rows, learner)
-        coordinates, wanted = self._rows.coordinates, responses[known]
+        self._rows, wanted = LearnedRows('X', rows, learner), responses[known]
         if callable(self.response_kernel):
             wanted = response_features(np.asarray(self.response_kernel(wanted), dtype=np.float64))
         elif self.response_kernel != 'linear':
@@ -274,20 +265,16 @@ class ManifoldKernelReduction(Estimator):
             msg = f'there is no algorithm named {self.algorithm!r}; choose one of descent, paper'
             raise InputError(msg)
         found = find_predictive_directions(
-            coordinates[known],
+            self._rows.coordinates[known],
             wanted,
             penalty=self.penalty,
             regularised=self.regularised,
             literal=self.algorithm == 'paper',
             rank=self.n_components,
         )
-        self.directions_ = found.directions
-        self.strengths_ = found.strengths
+        self.directions_, self.strengths_ = found.directions, found.strengths
         self.predictive_eigenvectors_ = found.predictive_eigenvectors(len(found.theta))
-        return self._finish(rows, self._project(coordinates))
-
-    def _project(self, coordinates: Floats) -> Floats:
-        return coordinates @ self.directions_
+        return self._finish(rows, found.directions)
 
 
 class InstrumentalEigenmaps(TwoViews):
@@ -345,17 +332,11 @@ class TwoSubspacePCA(TwoViews):
         self.n_components = n_components
         self.coupling = coupling
 
-    @property
-    def components_(self) -> Floats:
-        """Matrix that multiplies centred rows of X, (k, D_X)."""
-        components: Floats = self._first_map.T
-        return components
-
-    @property
-    def second_components_(self) -> Floats:
-        """Matrix that multiplies centred rows of Y, (k, D_Y)."""
-        components: Floats = self._second_map.T
-        return components
+    def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
+        """Find what the views X (n, D_X) and Y (n, D_Y) share; row i of both is one sample."""
+        super().fit(X, Y)
+        self.components_, self.second_components_ = self._map.T, self._second_map.T
+        return self
 
     def _embed(self, first: Floats, second: Floats) -> tuple[CentredRows, CentredRows]:
         views = CentredRows(first), CentredRows(second)

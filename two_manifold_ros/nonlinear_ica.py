@@ -46,12 +46,11 @@ class NonlinearICA(Estimator):
     ``neighbours``. For ``epsilon``, ``density`` and ``power`` see ``AnisotropicDiffusion``; the
     paper's 0 and 1 err more.
 
-    Each coordinate of ``embedding_`` (N, n), of mean square 1, is a function of one variable:
-    monotone, of evenly spread points a cosine, which
-    ``manifold.independent_components.place_on_interval`` inverts. Which is which, and the signs,
-    are not determined. ``separation_`` is the least correlation of a product of two coordinates
-    with its eigenfunctions: low, the coordinates are mixtures. ``eigenvalues_`` (m,) are of the
-    random walk, the largest first, without that of the constant.
+    Each coordinate of ``embedding_`` (N, n), of mean square 1, is a monotone function of one
+    variable, in any order and with any sign: of evenly spread points a cosine, which
+    ``manifold.independent_components.place_on_interval`` inverts. ``separation_`` is the least
+    correlation of a product of two coordinates with its eigenfunctions: low, they are mixtures.
+    ``eigenvalues_`` (m,) are of the random walk, leading first, without that of the constant.
     """
 
     def __init__(
@@ -90,9 +89,11 @@ class NonlinearICA(Estimator):
         self._rows = learned = LearnedRows('X', rows, learner)
         self.eigenvalues_ = learned.embedding.eigenvalues
         found = separate(learned.coordinates, self.eigenvalues_, count)
-        self._mixing = found.mixing
         self.separation_ = float(np.min(found.correlations, initial=1.0))
-        return self._finish(rows, found.coordinates)
+        self._finish(rows, found.mixing)
+        # Not multiplied again: a product rounds.
+        self.embedding_ = found.coordinates
+        return self
 
     def _covariances(self, rows: Floats, y: ArrayLike) -> Floats:
         """Return the (N, D, D) covariances around the rows (N, D)."""
@@ -108,13 +109,9 @@ class NonlinearICA(Estimator):
             wanted = f'{axes - 1} axes for each row, the last one as long as the row'
             msg = f'y has the shape {clouds.shape} where X has {rows.shape}; give {wanted}'
             raise InputError(msg)
-        if self.clouds == 'paths':
-            return local_covariances(clouds, self.size)
-        if self.clouds == 'ends':
-            return covariances_of_ends(clouds, self.size)
+        if self.clouds == 'given':
+            return clouds
         if self.clouds == 'ball':
             return covariances_of_balls(rows, clouds, self.size, self.n_components)
-        return clouds
-
-    def _project(self, coordinates: Floats) -> Floats:
-        return coordinates @ self._mixing
+        estimate = local_covariances if self.clouds == 'paths' else covariances_of_ends
+        return estimate(clouds, self.size)

@@ -44,11 +44,7 @@ UNMERGED = '-wal'
 """End of the name of a log with rows that SQLite did not yet put into its file."""
 
 CONNECT_S, SILENT_S = 30.0, 120.0
-"""
-Time for a web server to answer, and for it to send nothing; how long a whole copy takes is open.
-
-Half as long would give up on busy servers and mobile networks.
-"""
+"""Time for a web server to answer, and for it to send nothing; a whole copy may take any time."""
 
 LARGEST_COPY = 100_000_000_000
 """Bytes of a copy at which it is given up, as an answer may never end: two hours with a camera."""
@@ -56,7 +52,7 @@ LARGEST_COPY = 100_000_000_000
 _TAGS = ('size', 'ETag', 'etag', 'LastModified', 'updated', 'Last-Modified')
 """What stores call the size of a file, and what changes with its content."""
 
-_LIBRARIES = ('fsspec', 's3fs', 'gcsfs')
+_LIBRARIES = ('fsspec', 's3fs', 'gcsfs', 'asyncio')
 # Bounded, as a search would else take the square of a long path.
 _SCHEME = re.compile(r'[A-Za-z][A-Za-z0-9+.-]{0,99}://')
 _CHAINED = re.compile(rf'::(?=[A-Za-z][A-Za-z0-9+.-]*::|{_SCHEME.pattern})')
@@ -87,8 +83,7 @@ def public(address: str | Path) -> str:
     """
     Return an address without what may be secret: user, password, query, parameters and fragment.
 
-    Of one that no server could be asked for, as its password has a slash or several addresses are
-    chained, the scheme is left.
+    Of one that no server could be asked for the scheme is left.
     """
     text = str(address)
     scheme = _SCHEME.search(text)
@@ -146,24 +141,16 @@ def only_bag(address: str) -> str:
 
 
 def bags_among(files: Iterable[str]) -> list[str]:
-    """
-    Return the bags that files belong to, of paths with slashes, of all files of some folders.
-
-    They are folders with metadata or with parts of a rosbag2, but none within another; and files
-    of ROS 1 in other folders.
-    """
-    folders: dict[str, list[str]] = {}
-    for file in files:
-        folder, _, name = file.rpartition('/')
-        folders.setdefault(folder, []).append(name)
-    whole = {folder for folder, names in folders.items() if any(map(_makes_a_bag, names))}
+    """Return the bags that all files of some folders belong to: none is within another."""
+    parted = [file.rpartition('/')[::2] for file in files]
+    whole = {folder for folder, name in parted if _makes_a_bag(name)}
     found: set[str] = set()
-    for folder, names in folders.items():
+    for folder, name in parted:
         outer = next((each for each in _way_to(folder) if each in whole), None)
         if outer is not None:
             found.add(outer)
-            continue
-        found |= {f'{folder}/{each}' for each in names if storage_kind(PurePath(each)) in KINDS}
+        elif storage_kind(PurePath(name)) in KINDS:
+            found.add(f'{folder}/{name}')
     return sorted(found)
 
 
@@ -192,11 +179,10 @@ def _files_below(folder: str) -> Iterator[str]:
     seen: set[str] = set()
     for root, folders, names in os.walk(folder, followlinks=True):
         # A link may lead to a folder around it.
-        seen.add(str(Path(root).resolve()))
-        folders[:] = [each for each in folders if str(Path(root, each).resolve()) not in seen]
-        for name in names:
-            # As they are spelt: a path would lose a leading dot.
-            yield f'{root.rstrip("/")}/{name}'
+        seen.add(os.path.realpath(root))
+        folders[:] = [each for each in folders if os.path.realpath(f'{root}/{each}') not in seen]
+        # As they are spelt: a path would lose a leading dot.
+        yield from (f'{root.rstrip("/")}/{name}' for name in names)
 
 
 def _matching(
@@ -248,9 +234,8 @@ def fetched(address: str | Path) -> Iterator[Path]:
     """
     Have a bag on this disk: a local path as it is, else a copy, which is removed at the end.
 
-    Within another context of the same address its copy is taken. The temporary folder is that of
-    the ``tempfile`` module, which TMPDIR sets. Sentences of ``InputError`` and ``OSError`` that
-    come from inside name the address instead of the copy.
+    Within another context of the same address its copy is taken. Sentences of ``InputError`` and
+    ``OSError`` that come from inside name the address instead of the copy.
     """
     if not is_remote(address):
         yield Path(address)
@@ -358,10 +343,6 @@ def _in_words(address: str) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except KeyboardInterrupt:
-        # That a copy is given up is no error to print.
-        logging.getLogger('asyncio').addHandler(logging.NullHandler())
-        raise
     # Each store has errors of its own, which come as many types.
     except Exception as error:  # noqa: BLE001
         # Not from it: the words of libraries hold the whole address.
@@ -378,9 +359,7 @@ _REASONS = {
         'the connection fails or breaks: check the network, the address, and the endpoint if set'
     ),
     'filenotfound': 'it does not exist: check the address, its bucket or server included',
-    f'number {EFBIG}$': (
-        f'it is larger than {LARGEST_COPY / 1e9:g} GB: copy it by hand, and name the copy'
-    ),
+    f'number {EFBIG}$': f'it is larger than {LARGEST_COPY / 1e9:g} GB: copy it by hand',
     f'number {ENOSPC}$': 'a copy has no room: free some, or set TMPDIR to a folder that has',
     '^valueerror protocol': 'such addresses are not known: give s3://, gs://, https:// or a path',
 }
@@ -396,8 +375,7 @@ def _reason(error: Exception) -> str:
             f'such addresses need the Python package {package}: install it with pip install '
             f"{package}, or all that they need with pip install '.[remote]' in the checkout"
         )
-    # Some stores have types of errors, some a status as a number, and some one in the first
-    # characters of a message, of which the rest may be an address.
+    # A status is a number, or in the first characters of a message; the rest may be an address.
     numbers = [getattr(each, name, None) for each in chain for name in ('status', 'code')]
     status = next((f'status {each}' for each in numbers if each and isinstance(each, int)), '')
     words = ' '.join([*(type(each).__name__ for each in chain), str(error)[:10], status])

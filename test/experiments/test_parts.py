@@ -19,13 +19,15 @@ from two_manifold_ros.experiments.independent_components import (
     worst_line,
 )
 from two_manifold_ros.experiments.mkdr import (
+    angles_of_grid,
     claim_one_direction,
     eigenvectors_of,
-    grid_on_torus,
     multiple_correlation,
+    on_torus,
     project,
 )
 from two_manifold_ros.experiments.rr_hmm import (
+    CODES,
     eigenvalues_of,
     errors_of,
     learn_in_batch,
@@ -33,8 +35,7 @@ from two_manifold_ros.experiments.rr_hmm import (
     sample_symbols,
     SYMBOLS,
     TRANSITION,
-    true_eigenvalues,
-    WordFeatures,
+    TRUE,
 )
 from two_manifold_ros.experiments.two_views import draw_views
 from two_manifold_ros.experiments.video import FilmSettings, FrameBelief, FrameWindows, reduced
@@ -77,18 +78,23 @@ def test_a_projection_rises_with_the_response_and_hides_some():
     assert noise.correlation > 0.6
     assert abs(noise.hidden_correlation) < 0.4
     # A response whose square takes another direction.
-    torus = grid_on_torus(14)
-    eigenvectors = eigenvectors_of(torus.points, 20, 10)
-    for responses, passed in ((torus.responses, True), (np.sin(torus.tube), False)):
-        projections = [project(eigenvectors, responses, seed=0)]
-        assert claim_one_direction('', projections, 0.9).passed == passed
+    tube, axis = angles_of_grid(14)
+    points, disk = on_torus(tube, axis)
+    eigenvectors = eigenvectors_of(points, 20, 10)
+    claims = [
+        claim_one_direction('', [project(eigenvectors, responses, seed=0)], 0.9)
+        for responses in (disk, np.sin(tube))
+    ]
+    assert [claim.passed for claim in claims] == [True, False]
+    assert claims[0].ours.endswith(' (rank 2)')
 
 
 def test_the_chain_is_the_one_of_the_paper_and_learned_online_as_in_batch():
-    np.testing.assert_allclose(true_eigenvalues(), [1.0, 0.7144, 0.7142], atol=1e-4)
-    # Exact frequencies, by the forward algorithm, give them.
-    chances = np.empty(WordFeatures.codes)
-    for code in range(WordFeatures.codes):
+    np.testing.assert_allclose(TRUE, [1.0, 0.7144, 0.7142], atol=1e-4)
+    # Exact frequencies give them.
+    chances = np.empty(CODES)
+    # By the forward algorithm.
+    for code in range(CODES):
         state = np.full(4, 0.25)
         for symbol in f'{code:011b}':
             state = TRANSITION.T @ (state * (int(symbol) == SYMBOLS))

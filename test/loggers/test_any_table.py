@@ -245,7 +245,7 @@ def test_no_time_is_repaired(seconds, line, tmp_path):
         )
 
 
-def test_damage_of_a_position_leaves_the_imu_of_its_row_and_a_torn_line_the_others(tmp_path):
+def test_damage_of_a_position_leaves_the_imu_of_its_row(tmp_path):
     path = written(
         tmp_path,
         'time,ax,lat,lon',
@@ -255,10 +255,6 @@ def test_damage_of_a_position_leaves_the_imu_of_its_row_and_a_torn_line_the_othe
     assert len(found.imu.stamps) == 100
     assert len(found.fixes.stamps) == 98
     assert any("line 5: 'nofix'" in note and '1 others' in note for note in found.notes)
-    path.write_text('time,ax,ay\n0,1,2\n0.1,1,2\n0.2,1')
-    found = read(path)
-    assert len(found.imu.stamps) == 2
-    assert any('line 4, the last' in note for note in found.notes)
 
 
 @pytest.mark.parametrize(

@@ -68,8 +68,9 @@ def stream(begin: int, end: int) -> list[int]:
 
 
 def test_a_clock_that_was_set_back_by_little_is_a_gap_of_as_much():
-    gate = gate_without_jumps()
-    verdicts = [judge(gate, stamp) for stamp in [*stream(0, 1000), *stream(700, 1010)]]
+    gate = StampGate[int](MAX_GAP_NS, 10**20)
+    stamps = [*stream(0, 1000), *stream(700, 1010)]
+    verdicts = [verdict for stamp in stamps for verdict, *_ in gate.push(stamp, stamp)]
     assert verdicts[100:130] == [Verdict.OUT_OF_ORDER] * 29 + [Verdict.DUPLICATE]
     assert verdicts[130] is Verdict.GAP
     assert gate.aside_ns == 300_000_000

@@ -10,17 +10,16 @@ import sys
 from tempfile import TemporaryFile
 import time
 from traceback import print_exception
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.cli.options import add, answer
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.experiment import (
     ALL,
+    Claim,
     Experiment,
     EXPERIMENTS,
     experiments_named,
-    Outcome,
-    verdict,
 )
 from two_manifold_ros.progress import print_wrapped, Progress
 from two_manifold_ros.typing import Table
@@ -35,6 +34,10 @@ HELP = (
     'and writes a picture. The status is 0 if every claim passes, else 1. One of several that '
     'breaks off counts as failed, and the others go on.'
 )
+
+
+VERDICTS = 'fail', 'pass'
+"""Of what did not pass, and of what did."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -67,7 +70,7 @@ def run(args: Namespace) -> int:
     """Run the experiments and report; return whether one failed."""
     if args.list:
         width = max(len(each.name) for each in EXPERIMENTS)
-        content = {'experiments': [each.to_json() for each in EXPERIMENTS]}
+        content = {'experiments': [*map(_about, EXPERIMENTS)]}
         lines = (f'{each.name:{width}}  {each.shows} ({each.paper})' for each in EXPERIMENTS)
         answer(args, content, lines)
         return 0
@@ -86,30 +89,33 @@ def run(args: Namespace) -> int:
     # A folder that nothing can be written into is refused now, not after the experiments.
     with TemporaryFile(dir=folder):
         pass
-    done: list[Outcome] = []
+    done: list[dict[str, Any]] = []
     for each in chosen:
-        done.append(_outcome(args, each, folder, alone=len(chosen) == 1))
+        done.append(_run(args, each, folder, alone=len(chosen) == 1))
         if not args.json:
             answer(args, {}, _shown(done[-1]))
             sys.stdout.flush()
     if args.json:
         # A value of an experiment may be NaN.
-        print(json.dumps({'experiments': [each.to_json() for each in done]}, indent=2))
+        print(json.dumps({'experiments': done}, indent=2))
     elif len(done) == 1:
-        print_wrapped(f'The picture is {folder / done[0].experiment.picture}.')
+        print_wrapped(f'The picture is {folder / done[0]["picture"]}.')
     else:
         rows = []
-        for found in done:
-            said = found.score, f'{found.seconds:.0f}', found.picture or ''
-            rows.append([found.experiment.name, *said, verdict(passed=found.passed)])
+        for entry in done:
+            passed = [claim['passed'] for claim in entry['claims']]
+            score = f'{sum(passed)} of {len(passed)}' if passed else 'broke off'
+            said = score, f'{entry["seconds"]:.0f}', entry['picture'] or ''
+            rows.append([entry['name'], *said, VERDICTS[entry['passed']]])
         header = ['experiment', 'claims that pass', 'seconds', 'picture', '']
         answer(args, {}, [Table('', header, rows), f'The pictures are in {folder}.'])
-    return 0 if all(found.passed for found in done) else 1
+    return 0 if all(each['passed'] for each in done) else 1
 
 
-def _outcome(args: Namespace, experiment: Experiment, folder: Path, *, alone: bool) -> Outcome:
-    """Run an experiment; if it breaks off, others go on, unless it is ``alone``."""
+def _run(args: Namespace, experiment: Experiment, folder: Path, *, alone: bool) -> dict[str, Any]:
+    """Run an experiment, and return its entry; if it breaks off while not ``alone``, the error."""
     begun, what = time.monotonic(), f'{experiment.name}, set {args.seed}'
+    claims, error = list[Claim](), None
     try:
         with Progress(what) as bar:
             claims = experiment.run(
@@ -118,21 +124,32 @@ def _outcome(args: Namespace, experiment: Experiment, folder: Path, *, alone: bo
                 quick=args.quick,
                 seed=args.seed,
             )
-    except Exception as error:
+    except Exception as broken:
         if alone:
             raise
-        print_exception(error)
-        reason = f'{type(error).__name__}: {error}'
-        return Outcome(experiment, time.monotonic() - begun, error=reason)
-    return Outcome(experiment, time.monotonic() - begun, tuple(claims))
+        print_exception(broken)
+        error = f'{type(broken).__name__}: {broken}'
+    return {
+        **_about(experiment),
+        'picture': None if error else experiment.picture,
+        'passed': bool(claims) and all(claim.passed for claim in claims),
+        'seconds': round(time.monotonic() - begun, 1),
+        'claims': [vars(claim) for claim in claims],
+        'error': error,
+    }
 
 
-def _shown(found: Outcome) -> Iterator[str | Table]:
-    yield f'{found.experiment.name} ({found.experiment.paper})'
-    yield found.experiment.shows
-    if found.error:
-        yield f'It broke off. {found.error}'
+def _about(experiment: Experiment) -> dict[str, str]:
+    return {name: getattr(experiment, name) for name in ('name', 'shows', 'paper')}
+
+
+def _shown(done: dict[str, Any]) -> Iterator[str | Table]:
+    yield f'{done["name"]} ({done["paper"]})'
+    yield done['shows']
+    if done['error']:
+        yield f'It broke off. {done["error"]}'
     rows = [
-        [each.what, each.paper, each.ours, verdict(passed=each.passed)] for each in found.claims
+        [*(each[name] for name in ('what', 'paper', 'ours')), VERDICTS[each['passed']]]
+        for each in done['claims']
     ]
     yield Table('', ['claim', 'paper', 'ours', ''], rows) if rows else ''

@@ -36,8 +36,7 @@ HORIZONS_S = (1, 2)
 """Seconds ahead."""
 
 ACTION_LENGTH = 3.0
-"""Squared distance between actions; with much less than between observations, some 60, windows
-would hardly differ by the throttle that was held."""
+"""Squared distance between actions: windows are to differ by the throttle that was held."""
 
 
 class Settings(NamedTuple):
@@ -66,11 +65,6 @@ class Drive(NamedTuple):
     actions: Ints  # (n,), which throttle was commanded at the start of a tick, 0 or 1
     chances: Floats  # (n,), probability with which the driver chose it
     observations: Floats  # (n, parts, 6), means of the IMU over the parts of the tick after that
-
-    @property
-    def ends(self) -> Floats:
-        """The (n, 6) last observation of each tick: what is predicted."""
-        return self.observations[:, -1]
 
     def scaled(self, mean: Floats, scale: Floats) -> Drive:
         """Return the drive with observations standardised by (6,) numbers."""
@@ -112,28 +106,24 @@ class Features:
         self._present = ActionObservationFeatures(IndicatorFeatures(self.symbols, 1), observations)
         self.constants = observations.size * np.arange(1, self.symbols + 1) - 1
 
-    def actions(self, drive: Drive) -> Ints:
-        """Return the (n,) actions as far as they are given."""
-        return drive.actions if self._given else np.zeros_like(drive.actions)
-
     def _rows(self, points: Floats, length: int) -> Floats:
         scaled = points.copy()
         scaled[:, 0] *= ACTION_LENGTH**0.5 if self._given else 0.0
         windows = sliding_window_view(scaled, length, axis=0)
         return np.reshape(windows.transpose(0, 2, 1), (len(windows), -1))
 
-    def present(self, drive: Drive) -> Floats:
-        """Return the (n, p) present features of all ticks."""
+    def present(self, drive: Drive) -> tuple[Floats, Ints]:
+        """Return the (n, p) present features of all ticks, and the actions (n,) in them."""
         points = drive.points()
-        points[:, 0] = self.actions(drive)
-        return self._present.transform(points)
+        points[:, 0] *= self._given
+        return self._present.transform(points), points[:, 0].astype(np.int64)
 
     def triples(self, drive: Drive, *, weighted: bool) -> Triples:
         r"""
         Return the samples of a drive, with importance weights or ones.
 
         The weight is :math:`\prod_i \tfrac12 / \pi(a_i \mid h_i)` over all actions of a test and
-        of the test after it, so that those are weighted as if actions were drawn by lot.
+        of the test after it: as if actions were drawn by lot.
         """
         history, test = self._settings.history, self._settings.test
         points = drive.points()
@@ -145,8 +135,9 @@ class Features:
         chosen = sliding_window_view(drive.chances, test + 1)[ticks]
         by_lot = float(self.symbols) ** (test + 1)
         weights = importance_weights(chosen) / by_lot if weighted else np.ones(len(ticks))
-        present = self.present(drive)[ticks]
-        return Triples(after[ticks], after[ticks + 1], before[ticks - history], present, weights)
+        present, _ = self.present(drive)
+        samples = after[ticks], after[ticks + 1], before[ticks - history], present[ticks]
+        return Triples(*samples, weights)
 
 
 def _median_distance(points: Floats) -> float:
@@ -167,112 +158,94 @@ class Forecaster:
             # Whatever is done, the chances of all that can be observed then add up to one.
             move += np.outer(start, normaliser - normaliser @ move)
             self._moves.append(shrink_growing_modes(move))
-        states, actions = self._filter(training), features.actions(training)
+        states, actions = self._filter(training)
         # The filter starts at the average, and needs some ticks to know where it is.
         settled = np.arange(len(states)) >= SETTLED_TICKS
-        self._maps = []
+        self._maps, ends = [], training.observations[:, -1]
         for action in range(features.symbols):
             chosen = settled & (actions == action)
             roots = np.sqrt(weights[chosen])[:, None]
-            solved = np.linalg.lstsq(roots * states[chosen], roots * training.ends[chosen], None)
+            solved = np.linalg.lstsq(roots * states[chosen], roots * ends[chosen], None)
             self._maps.append(solved[0])
 
-    def _filter(self, drive: Drive) -> Floats:
-        """Return the (n, k) states before the action of each tick."""
-        after = filtered_states(TpsrBelief(self._tpsr), self._features.present(drive))
-        return np.concatenate([self._tpsr.start[None], after[:-1]])
+    def _filter(self, drive: Drive) -> tuple[Floats, Ints]:
+        """Return the (n, k) states before the action of each tick, and the actions (n,)."""
+        present, actions = self._features.present(drive)
+        after = filtered_states(TpsrBelief(self._tpsr), present)
+        return np.concatenate([self._tpsr.start[None], after[:-1]]), actions
 
     def errors(self, drive: Drive) -> Floats:
-        """Return the mean squared error, summed over channels, at each of `HORIZONS_S`."""
-        states, actions = self._filter(drive), self._features.actions(drive)
+        """Return the squared errors of the last observation of a tick, at each of `HORIZONS_S`."""
+        states, actions = self._filter(drive)
         found = []
         for ahead in range(len(HORIZONS_S)):
-            done, ends = actions[ahead:], drive.ends[ahead:]
-            states = states[: len(done)]
-            predicted = self._by_action(self._maps, states, done)
+            done, ends = actions[ahead:], drive.observations[ahead:, -1]
+            states, each = states[: len(done)], np.arange(len(done))
+            predicted = np.stack([states @ matrix for matrix in self._maps])[done, each]
             found.append(np.square(predicted - ends)[SETTLED_TICKS:].sum(axis=1).mean())
-            states = self._by_action([move.T for move in self._moves], states, done)
+            states = np.stack([states @ move.T for move in self._moves])[done, each]
             states /= (states @ self._tpsr.normaliser)[:, None]
             # As the filter, which takes no state that is longer than any test.
             long = np.linalg.norm(states, axis=1) / self._tpsr.bound
             states /= np.maximum(long, 1.0)[:, None]
         return np.array(found)
 
-    @staticmethod
-    def _by_action(matrices: list[Floats], rows: Floats, actions: Ints) -> Floats:
-        """Return the product of each (n, k) row with the matrix of its action."""
-        products = np.stack([rows @ matrix for matrix in matrices])
-        chosen: Floats = products[actions, np.arange(len(rows))]
-        return chosen
-
 
 SETTLED_TICKS = 50
 """Ticks after which a filter has found the car: five laps."""
 
-
-def forecaster(
-    training: Drive, settings: Settings, *, actions: bool, weighted: bool, online: bool = False
-) -> Forecaster:
-    """Learn all at once, or online."""
-    features = Features(training, settings, actions=actions)
-    triples = features.triples(training, weighted=weighted)
-    constant = np.zeros(triples.histories.shape[1])
-    constant[-1] = 1.0
-    if online:
-        kept = LearnerSettings(settings.states, settings.rank, settings.ridge)
-        sizes = triples.tests.shape[1], triples.observations.shape[1]
-        learner = OnlineLearner(kept, constant, *sizes)
-        learner.add_all(triples)
-        tpsr = learner.parameters()
-    else:
-        tpsr = learn(triples, constant, settings.states, settings.ridge)
-    weights = 1.0 / training.chances if weighted else np.ones(len(training.chances))
-    return Forecaster(tpsr, features, training, weights)
-
-
 MODELS = {
-    'without actions': {'actions': False, 'weighted': False},
-    'actions': {'actions': True, 'weighted': False},
-    'actions and weights': {'actions': True, 'weighted': True},
-    'actions and weights, online': {'actions': True, 'weighted': True, 'online': True},
+    'without actions': (False, False, False),
+    'actions': (True, False, False),
+    'actions and weights': (True, True, False),
+    'actions and weights, online': (True, True, True),
 }
-"""What is learned from the drive of the timid driver."""
+"""What is learned from the drive of the timid driver: with actions, with weights, online."""
 
 
 def fit(settings: Settings, seed: int, report: lab.Progress) -> dict[str, Floats]:
     """Return the errors of the models of one car under another driver, at each horizon: (2,)."""
     settings = settings._replace(seed=seed)
     training = drive('timid', 4 * seed, settings.training_ticks, settings)
-    mean = training.observations.mean(axis=(0, 1))
-    scale = training.observations.std(axis=(0, 1))
-    training = training.scaled(mean, scale)
-    test = drive('bold', 4 * seed + 2, settings.test_ticks, settings).scaled(mean, scale)
+    scales = training.observations.mean(axis=(0, 1)), training.observations.std(axis=(0, 1))
+    training = training.scaled(*scales)
+    test = drive('bold', 4 * seed + 2, settings.test_ticks, settings).scaled(*scales)
     found = {}
-    for index, (name, choices) in enumerate(MODELS.items()):
+    for index, (name, (actions, weighted, online)) in enumerate(MODELS.items()):
         report(f'learning: {name}', index / len(MODELS))
-        found[name] = forecaster(training, settings, **choices).errors(test)
+        features = Features(training, settings, actions=actions)
+        triples = features.triples(training, weighted=weighted)
+        constant = np.zeros(triples.histories.shape[1])
+        constant[-1] = 1.0
+        if online:
+            kept = LearnerSettings(settings.states, settings.rank, settings.ridge)
+            sizes = triples.tests.shape[1], triples.observations.shape[1]
+            learner = OnlineLearner(kept, constant, *sizes)
+            learner.add_all(triples)
+            tpsr = learner.parameters()
+        else:
+            tpsr = learn(triples, constant, settings.states, settings.ridge)
+        weights = 1.0 / training.chances if weighted else np.ones(len(training.chances))
+        found[name] = Forecaster(tpsr, features, training, weights).errors(test)
     return found
 
 
 def score(settings: Settings, found: list[dict[str, Floats]]) -> list[lab.Claim]:
     """Claim that actions and weights help under another driver, on most cars."""
-    claims = list[lab.Claim]()
-    by_name = {name: np.array([each[name] for each in found]) for name in MODELS}
-    weighted = by_name['actions and weights']
-    limit = 1.0 if settings.wins else np.inf
+    claims, limit = list[lab.Claim](), 1.0 if settings.wins else np.inf
     for column, ahead in enumerate(HORIZONS_S):
-        ours = weighted[:, column]
-        for other in ('without actions', 'actions'):
-            theirs = by_name[other][:, column]
-            what = f'{ahead} s ahead, another driver: actions and weights / {other}'
-            less = float(np.sum(ours < theirs))
+        without, unweighted, ours, online = (
+            np.array([each[name][column] for each in found]) for name in MODELS
+        )
+        begin = f'{ahead} s ahead, another driver:'
+        for other, theirs in (('without actions', without), ('actions', unweighted)):
+            what = f'{begin} actions and weights / {other}'
             cars = f'{what}, cars of {len(ours)} with less error'
             claims += [
                 lab.at_most(f'{what}, mean error', 'none', ours.mean() / theirs.mean(), limit),
-                lab.at_least(cars, 'none', less, settings.wins),
+                lab.at_least(cars, 'none', float(np.sum(ours < theirs)), settings.wins),
             ]
-        ratio = by_name['actions and weights, online'][:, column].mean() / ours.mean()
-        what = f'{ahead} s ahead, another driver: online / in batch, mean error'
+        what, ratio = f'{begin} online / in batch, mean error', online.mean() / ours.mean()
         claims.append(lab.at_most(what, 'the same estimate', ratio, settings.same))
     return claims
 

@@ -1,14 +1,12 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""What an experiment is made of, its claims and picture, how a run ended, and the table of all."""
+"""What an experiment is made of, its claims and picture, and the table of all experiments."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from importlib import import_module
-import itertools
 import math
 from operator import methodcaller
 from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
@@ -17,7 +15,6 @@ from two_manifold_ros.errors import did_you_mean, InputError
 from two_manifold_ros.files import replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from matplotlib.figure import Figure
@@ -28,15 +25,9 @@ Progress: TypeAlias = Callable[[str, float], None]
 """Called with what is being done and the fraction done so far."""
 
 
-class Colour(str, Enum):
-    """Okabe and Ito's colours, which colour-blind people distinguish, and a grey for the given."""
-
-    BLUE = '#0072B2'
-    VERMILION = '#D55E00'
-    GREEN = '#009E73'
-    ORANGE = '#E69F00'
-    SKY = '#56B4E9'
-    GREY = '#a6a6a6'
+BLUE, VERMILION, GREEN = '#0072B2', '#D55E00', '#009E73'
+SKY, GREY = '#56B4E9', '#a6a6a6'
+"""Okabe and Ito's colours, which colour-blind people distinguish, and a grey for the given."""
 
 
 @dataclass(frozen=True)
@@ -47,36 +38,28 @@ class Claim:
     paper: str  # the paper's number, or which of its pictures shows it
     ours: str  # the measured result
     passed: bool
-    value: float | None = None  # measured number and its limit, where the claim has finite ones
+    value: float | None = None  # measured number if finite, as JSON has no other; and its limit
     limit: float | None = None
-
-
-def verdict(*, passed: bool) -> str:
-    """Return ``pass`` or ``fail``."""
-    return 'pass' if passed else 'fail'
 
 
 def at_most(what: str, paper: str, ours: float, limit: float | None, note: str = '') -> Claim:
     """Claim that a number is no more than a limit; NaN fails, and ``None`` is no limit."""
-    if limit is None:
-        return _number(f'{what}, no limit', paper, ours, None, note, passed=True)
-    words = f'{what}, at most {limit:.3g}'
-    return _number(words, paper, ours, limit, note, passed=ours <= limit)
+    return _limited('most', what, paper, ours, limit, note)
 
 
 def at_least(what: str, paper: str, ours: float, limit: float, note: str = '') -> Claim:
     """Claim that a number is no less than a limit; NaN fails. The note stands behind it."""
-    words = f'{what}, at least {limit:.3g}'
-    return _number(words, paper, ours, limit, note, passed=ours >= limit)
+    return _limited('least', what, paper, ours, limit, note)
 
 
-def _number(
-    what: str, paper: str, ours: float, limit: float | None, note: str, *, passed: bool
+def _limited(
+    side: str, what: str, paper: str, ours: float, limit: float | None, note: str
 ) -> Claim:
-    # JSON has no number for what is not finite.
-    value = float(ours) if math.isfinite(ours) else None
-    shown = f'{ours:.3g}{note}'
-    return Claim(what, paper, shown, bool(passed), value, None if limit is None else float(limit))
+    shown, value = f'{ours:.3g}{note}', float(ours) if math.isfinite(ours) else None
+    if limit is None:
+        return Claim(f'{what}, no limit', paper, shown, True, value)
+    passed = bool(ours <= limit if side == 'most' else ours >= limit)
+    return Claim(f'{what}, at {side} {limit:.3g}', paper, shown, passed, value, float(limit))
 
 
 class Runner(NamedTuple):
@@ -105,42 +88,22 @@ class Runner(NamedTuple):
         return self.score(settings, found), _picture(self.draw(found))
 
 
-Layer: TypeAlias = methodcaller
 layer = methodcaller
 """What is drawn by a method of axes, such as ``plot``: its name, and what it is given."""
 
-
-class Panel(NamedTuple):
-    """A part of a picture: layers, and what is set on its axes."""
-
-    title: str
-    layers: tuple[Layer, ...]
-    settings: dict[str, Any]
+Panel: TypeAlias = tuple[str, tuple[methodcaller, ...], dict[str, Any]]
+"""A part of a picture: its title, layers, and what is set on its axes."""
 
 
-def curves(
-    x: Floats,
-    named: Mapping[str, Floats],
-    *markers: str,
-    **style: Any,  # noqa: ANN401 - as above
-) -> list[Layer]:
-    """Return a curve over (n,) with a label, and a marker if there are some, of each of (n,)."""
-    marked = itertools.zip_longest(named.items(), markers)
-    return [
-        layer('plot', x[: len(y)], y, *filter(None, (marker,)), label=name, **style)
-        for (name, y), marker in marked
-    ]
-
-
-def dots(places: Floats, colours: Floats, **style: Any) -> Layer:  # noqa: ANN401 - as above
+def dots(places: Floats, colours: Floats, **style: Any) -> methodcaller:  # noqa: ANN401
     """Return (n, 2 or 3) places by (n,) or (n, 3) colours, 2,500 at most: pictures stay small."""
     style = {'s': 5.0, 'linewidths': 0, **style}
     return layer('scatter', *places[:2_500].T, c=colours[:2_500], **style)
 
 
-def panel(title: str, *layers: Layer, **settings: Any) -> Panel:  # noqa: ANN401 - as above
+def panel(title: str, *layers: methodcaller, **settings: Any) -> Panel:  # noqa: ANN401
     """Return a panel; ``solid`` axes have three dimensions, ``bar`` is the label of colours."""
-    return Panel(title, layers, settings)
+    return title, layers, settings
 
 
 def _picture(panels: list[Panel]) -> Figure:
@@ -180,10 +143,6 @@ class Experiment(NamedTuple):
         """Name of the file that a run writes."""
         return f'{self.name}.png'
 
-    def to_json(self) -> dict[str, str]:
-        """Return the entry of ``two-manifold reproduce --list --json``."""
-        return {name: getattr(self, name) for name in ('name', 'shows', 'paper')}
-
     def load(self) -> Runner:
         """Import the experiment; raise ModuleNotFoundError without a package of the extra."""
         import_module('matplotlib')
@@ -203,42 +162,6 @@ class Experiment(NamedTuple):
                 'picture',
             )
         return claims
-
-
-class Outcome(NamedTuple):
-    """A run of an experiment: wall-clock time, and claims or why it broke off."""
-
-    experiment: Experiment
-    seconds: float
-    claims: tuple[Claim, ...] = ()
-    error: str = ''
-
-    @property
-    def passed(self) -> bool:
-        """True if there are claims and all of them pass."""
-        return bool(self.claims) and all(claim.passed for claim in self.claims)
-
-    @property
-    def score(self) -> str:
-        """Number of claims that pass."""
-        passed = [claim.passed for claim in self.claims]
-        return f'{sum(passed)} of {len(passed)}' if passed else 'broke off'
-
-    @property
-    def picture(self) -> str | None:
-        """Name of the file with the picture, if the run came that far."""
-        return None if self.error else self.experiment.picture
-
-    def to_json(self) -> dict[str, Any]:
-        """Return its entry in ``two-manifold reproduce --json``."""
-        return {
-            **self.experiment.to_json(),
-            'picture': self.picture,
-            'passed': self.passed,
-            'seconds': round(self.seconds, 1),
-            'claims': [vars(claim) for claim in self.claims],
-            'error': self.error or None,
-        }
 
 
 EXPERIMENTS = (

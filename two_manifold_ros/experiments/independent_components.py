@@ -11,7 +11,6 @@ behind a fast one, from short stretches of both.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -47,13 +46,6 @@ def mushroom(x: Floats) -> Floats:
     return np.stack([first + second**3, second - first**3], axis=-1)
 
 
-def mushroom_on_sphere(x: Floats) -> Floats:
-    """Map (..., 2) variables to the unit sphere in (..., 3) (Singer & Coifman 2008, eq. 52)."""
-    flat = mushroom(x)
-    raised = np.concatenate([flat, np.ones((*flat.shape[:-1], 1))], axis=-1)
-    return np.asarray(raised / np.linalg.norm(raised, axis=-1, keepdims=True))
-
-
 class Bursts(NamedTuple):
     """Short paths from every point: how many, steps at which a path is seen, and their time."""
 
@@ -81,8 +73,6 @@ def covariances_of_bursts(
         found.append(estimate(observe(reflect(starts + walks)), bursts.duration))
     return np.concatenate(found)
 
-
-COLOURS = lab.Colour.BLUE, lab.Colour.VERMILION
 
 EXPECTED_LINES = np.array([1.0, 1.0, 2.0, 4.0, 4.0, 5.0, 5.0])
 """Eigenvalues n^2 + m^2 of the Laplacian of the unit square, over pi squared, without 0."""
@@ -138,9 +128,7 @@ class SquareSettings(NamedTuple):
     share: float = 0.25  # of the points that are neighbours; the kernel is below 1e-3 beyond
     trials: int = 5
     published_points: int = 2_000  # in the square, for the operator as published
-    # Largest distance of a line from where it should be, half of that between neighbouring ones: a
-    # line is identified, as the paper says of Fig. 2, if it is nearer to its place than to others.
-    line: float = 0.5
+    line: float = 0.5  # of a line from its place: it is identified (Fig. 2) if no other is nearer
     match: float = 0.98  # least correlation of a coordinate with the cosine of a variable
     place: float = 0.08  # largest RMS distance of a place in the square
     mixed: float = 0.95  # most of a map that fails, for the worse of the two variables
@@ -161,6 +149,11 @@ class Draw(NamedTuple):
     def ordinary_map(self, density: float = 0.0) -> Floats:
         """Return two eigenfunctions of a diffusion map of the points, without covariances."""
         return DiffusionMap(2, 100, density).fit(PointSet(self.seen)).coordinates
+
+    def mixed(self, name: str, paper: str, limit: float, density: float = 0.0) -> lab.Claim:
+        """Claim that such a map does not hold the variables."""
+        what = f'{name}: correlation with cos(pi x) after the best linear map'
+        return lab.at_most(what, paper, best_mixture(self.ordinary_map(density), self.x), limit)
 
 
 def separate(
@@ -193,15 +186,6 @@ def fit_square(settings: SquareSettings, seed: int, report: lab.Progress) -> tup
     return ours, separate(few, seed, mushroom, ends, density=0.0, power=1.0)
 
 
-def _maps(first: Draw) -> dict[str, Floats]:
-    """Return two eigenfunctions of each map of a draw."""
-    return {
-        'anisotropic': first.coordinates,
-        'isotropic': first.ordinary_map(),
-        'Beltrami': first.ordinary_map(1.0),
-    }
-
-
 def score_square(settings: SquareSettings, found: list[tuple[Draw, Draw]]) -> list[lab.Claim]:
     """Claim that lines are identified, and that only the anisotropic map separates."""
     draws, published = zip(*found, strict=True)
@@ -217,58 +201,58 @@ def score_square(settings: SquareSettings, found: list[tuple[Draw, Draw]]) -> li
     least = min(agreement(each.coordinates, each.x) for each in draws)
     far = max(place_error(each.coordinates, each.x) for each in draws)
     what, paper, match = 'correlation with cos(pi x)', 'Figs. 3 and 4, left', settings.match
-    distance = 'RMS distance of places from the true ones'
-    maps = _maps(first)
+    places = f'anisotropic: RMS distance of places from the true ones, worst of {count}'
     return [
         *claims,
         lab.at_least(f'as published: {what}, mean of {count}', paper, mean, match, note),
         lab.at_least(f'anisotropic: worst {what} in {count}', paper, least, match),
-        lab.at_most(
-            f'anisotropic: {distance}, worst of {count}', 'Fig. 4, a square', far, settings.place
-        ),
-        _mixed('isotropic', 'centre, mixed', maps['isotropic'], first, settings.mixed),
-        _mixed('Beltrami', 'right, mixed', maps['Beltrami'], first, settings.mixed),
+        lab.at_most(places, 'Fig. 4, a square', far, settings.place),
+        first.mixed('isotropic', 'centre, mixed', settings.mixed),
+        first.mixed('Beltrami', 'right, mixed', settings.mixed, 1.0),
     ]
-
-
-def _mixed(name: str, paper: str, functions: Floats, draw: Draw, limit: float) -> lab.Claim:
-    what = f'{name}: correlation with cos(pi x) after the best linear map'
-    return lab.at_most(what, paper, best_mixture(functions, draw.x), limit)
 
 
 def draw_square(found: list[tuple[Draw, Draw]]) -> list[lab.Panel]:
     """Draw the points, and for three maps eigenfunctions and embedding; then the spectrum."""
-    first = found[0][0]
-    by_first = first.x[:, 0]
-    numbers = 1 + np.arange(len(EXPECTED_LINES))
+    first, numbers = found[0][0], 1 + np.arange(len(EXPECTED_LINES))
     lines = [
         lab.layer('plot', numbers, draw.lines[: len(numbers)], marker, color=colour, ls='')
         for pair in found
-        for draw, marker, colour in zip(pair, 'ox', COLOURS, strict=True)
+        for draw, marker, colour in zip(pair, 'ox', (lab.BLUE, lab.VERMILION), strict=True)
     ]
-    wanted = lab.layer('step', numbers, EXPECTED_LINES, where='mid', color=lab.Colour.GREY)
+    wanted = lab.layer('step', numbers, EXPECTED_LINES, where='mid', color=lab.GREY)
     panels = [
         lab.panel('spectrum (x: as published)', wanted, *lines, xlabel='eigenvalue'),
-        lab.panel('what is seen, by $x_1$', lab.dots(first.seen, by_first)),
+        lab.panel('what is seen, by $x_1$', lab.dots(first.seen, first.x[:, 0])),
     ]
-    for name, functions in _maps(first).items():
+    for name, functions in (
+        ('anisotropic', first.coordinates),
+        ('isotropic', first.ordinary_map()),
+        ('Beltrami', first.ordinary_map(1.0)),
+    ):
         title = rf'{name}: $\phi_1$ in the square'
         panels.append(lab.panel(title, lab.dots(first.x, functions[:, 0])))
-        panels.append(lab.panel(f'{name}: embedding, by $x_1$', lab.dots(functions, by_first)))
+        embedding = lab.dots(functions, first.x[:, 0])
+        panels.append(lab.panel(f'{name}: embedding, by $x_1$', embedding))
     return panels
 
 
 _SQUARE, _SPHERE = Bursts(200, 10, 0.01), Bursts(100, 10, 0.01)
-"""Of the square the paper's, seen ten times on the way; of the sphere as many steps of .001 as the
-paper has paths of one such step."""
+"""The paper's, seen ten times on the way; of the sphere as many steps as the paper has paths."""
 
 _FLAT = SquareSettings(3_000, _SQUARE)
 run_square = lab.Runner(_FLAT, _quick(_SQUARE), fit_square, score_square, draw_square)
 
 
 def fit_sphere(settings: SquareSettings, seed: int, _: lab.Progress) -> Draw:
-    """Recover the square behind a map to the sphere, Figs. 6 and 7."""
-    return separate(settings, seed, mushroom_on_sphere)
+    """Recover the square behind a map to the unit sphere (eq. 52), Figs. 6 and 7."""
+
+    def observe(x: Floats) -> Floats:
+        flat = mushroom(x)
+        raised = np.concatenate([flat, np.ones((*flat.shape[:-1], 1))], axis=-1)
+        return np.asarray(raised / np.linalg.norm(raised, axis=-1, keepdims=True))
+
+    return separate(settings, seed, observe)
 
 
 def score_sphere(settings: SquareSettings, found: list[Draw]) -> list[lab.Claim]:
@@ -277,21 +261,23 @@ def score_sphere(settings: SquareSettings, found: list[Draw]) -> list[lab.Claim]
     least = min(agreement(each.coordinates, each.x) for each in found)
     return [
         lab.at_least(what, 'Fig. 7, a square', least, settings.match),
-        _mixed('isotropic', 'not in it', found[0].ordinary_map(), found[0], settings.mixed),
+        found[0].mixed('isotropic', 'not in it', settings.mixed),
     ]
 
 
 def draw_sphere(found: list[Draw]) -> list[lab.Panel]:
     """Draw the mushroom, the coordinates found and an isotropic map beside them."""
-    first, isotropic = found[0], found[0].ordinary_map()
-    draw = partial(lab.dots, first.x)
+    first = found[0]
+    maps = {'anisotropic': first.coordinates, 'isotropic': first.ordinary_map()}
     return [
         lab.panel('what is seen, by $x_1$', lab.dots(first.seen, first.x[:, 0]), solid=True),
-        lab.panel(r'$\phi_1$ in the square', draw(first.coordinates[:, 0])),
-        lab.panel(r'$\phi_2$ in the square', draw(first.coordinates[:, 1])),
-        lab.panel('embedding, by $x_1$', lab.dots(first.coordinates, first.x[:, 0])),
-        lab.panel('embedding, by $x_2$', lab.dots(first.coordinates, first.x[:, 1])),
-        lab.panel('isotropic: embedding, by $x_1$', lab.dots(isotropic, first.x[:, 0])),
+        *(
+            lab.panel(
+                f'{name}: embedding, by $x_{1 + side}$', lab.dots(found_map, first.x[:, side])
+            )
+            for name, found_map in maps.items()
+            for side in (0, 1)
+        ),
     ]
 
 
@@ -308,92 +294,80 @@ class SlowSettings(NamedTuple):
     trials: int = 5  # sets of recordings
 
 
-class SlowSystem:
+HALF, STEP = 20, 5e-6
+"""Steps of a recording before a point, and after it, and the time of a step."""
+
+
+def record_slow(settings: SlowSettings, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
     r"""
-    A slow variable reflected at 0 and 1, and a fast one that it drives.
+    Record a slow variable reflected at 0 and 1, and a fast one that it drives.
 
     .. math:: ds = \tfrac12 f\,dt + dw_1, \qquad
               df = (a \sin 2 \pi s - f)\,dt/\tau + a \sqrt{2/\tau}\,dw_2
+
+    Returned are both variables at points (n,), and what is seen around each of these (n, m, 2).
     """
+    # The slow variable takes ten times as long as tau; the mean of the fast one moves by a.
+    spread, tau, count = 0.4, 0.02, settings.recordings
 
-    fast_time = 0.02  # tau; the slow variable takes ten times as long
-    spread = 0.4  # a, of the fast variable around a mean that moves as far
-    step = 5e-6  # time between the samples of a recording
-    skip = 2e-4  # time between the states on the way from one point to the next
-    half = 20  # steps of a recording before a point, and after it
-
-    def record(self, settings: SlowSettings, rng: np.random.Generator) -> Recorded:
-        """Record the system several times, and take points from the recordings."""
-        count, half = settings.recordings, self.half
-        states = np.stack([rng.random(count), self.spread * rng.standard_normal(count)])
-        kept = np.empty((settings.points, 2 * half + 1, 2, count))
-        for place in range(settings.points):
-            for _ in range(settings.way):
-                states = self._move(states, self.skip, rng)
-            for step in range(2 * half + 1):
-                kept[place, step] = states = self._move(states, self.step, rng)
-        slow, fast = kept.transpose(2, 3, 0, 1).reshape(2, count * settings.points, -1)
-        # Seen is the slow variable as a radius and the fast one as an angle.
-        radius = 1.0 + slow
-        seen = np.stack([radius * np.cos(fast), radius * np.sin(fast)], axis=-1)
-        return Recorded(slow[:, half], fast[:, half], seen)
-
-    def _move(self, states: Floats, step: float, rng: np.random.Generator) -> Floats:
+    def move(states: Floats, step: float) -> Floats:
         slow, fast = states
         noise = rng.standard_normal(states.shape) * np.sqrt(step)
-        pull = (self.spread * np.sin(2.0 * np.pi * slow) - fast) / self.fast_time
-        kick = self.spread * np.sqrt(2.0 / self.fast_time) * noise[1]
+        pull = (spread * np.sin(2.0 * np.pi * slow) - fast) / tau
+        kick = spread * np.sqrt(2.0 / tau) * noise[1]
         return np.stack([reflect(slow + 0.5 * fast * step + noise[0]), fast + pull * step + kick])
 
-
-class Recorded(NamedTuple):
-    """The hidden variables at points, (n,), and what is seen around each point, (n, m, 2)."""
-
-    slow: Floats
-    fast: Floats
-    stretches: Floats
-
-    @property
-    def points(self) -> Floats:
-        """Observations of the points: (n, 2)."""
-        return self.stretches[:, self.stretches.shape[1] // 2]
+    states = np.stack([rng.random(count), spread * rng.standard_normal(count)])
+    kept = np.empty((settings.points, 2 * HALF + 1, 2, count))
+    for place in range(settings.points):
+        for _ in range(settings.way):
+            states = move(states, 2e-4)
+        for step in range(2 * HALF + 1):
+            kept[place, step] = states = move(states, STEP)
+    slow, fast = kept.transpose(2, 3, 0, 1).reshape(2, count * settings.points, -1)
+    # Seen is the slow variable as a radius and the fast one as an angle.
+    radius = 1.0 + slow
+    seen = np.stack([radius * np.cos(fast), radius * np.sin(fast)], axis=-1)
+    return slow[:, HALF], fast[:, HALF], seen
 
 
 def slowest(coordinates: Floats) -> Floats:
     """Return the first of (n, m) coordinates that is a function of all points: (n,)."""
-    # A point far from all others is almost a component of the graph of its own, and its indicator
-    # may come first: more than half of the square of such a coordinate is on one point.
+    # The indicator of a point far from all others may come first: more than half of its square is
+    # on one point.
     squares = np.square(coordinates - coordinates.mean(axis=0))
     spread = squares.max(axis=0) <= 0.5 * squares.sum(axis=0)
     return coordinates[:, int(spread.argmax())]
 
 
 class Slow(NamedTuple):
-    """A draw, and the first coordinate (n,) of both maps."""
+    """Both variables at points (n,), what is seen (n, 2), and the first coordinates (n,)."""
 
-    recorded: Recorded
+    slow: Floats
+    fast: Floats
+    seen: Floats
     anisotropic: Floats
     isotropic: Floats
 
 
 def fit_slow(settings: SlowSettings, seed: int, _: lab.Progress) -> Slow:
     """Find the slow variable with and without the covariances of short stretches."""
-    system, neighbours = SlowSystem(), 100
-    recorded = system.record(settings, np.random.default_rng(seed))
+    slow, fast, stretches = record_slow(settings, np.random.default_rng(seed))
     # The one path through each point is what there is of a burst.
-    duration = 2 * system.half * system.step
-    covariances = local_covariances(recorded.stretches[:, None], duration)
-    source, points = GivenCovariances(covariances, rank=2), PointSet(recorded.points)
-    aware = AnisotropicDiffusion(4, neighbours, source, density=0.5, power=0.0)
-    maps = (aware, DiffusionMap(4, neighbours))
-    return Slow(recorded, *(slowest(each.fit(points).coordinates) for each in maps))
+    covariances = local_covariances(stretches[:, None], 2 * HALF * STEP)
+    source, seen = GivenCovariances(covariances, rank=2), stretches[:, HALF]
+    aware = AnisotropicDiffusion(4, 100, source, density=0.5, power=0.0)
+    found = (
+        slowest(each.fit(PointSet(seen)).coordinates) for each in (aware, DiffusionMap(4, 100))
+    )
+    return Slow(slow, fast, seen, *found)
 
 
 def score_slow(_: SlowSettings, found: list[Slow]) -> list[lab.Claim]:
     """Claim that only the anisotropic map shows the slow variable."""
     matches, mixed = (
-        [abs(float(spearmanr(each[index], each.recorded.slow).statistic)) for each in found]
-        for index in (1, 2)
+        [abs(float(spearmanr(getattr(each, name), each.slow).statistic)) for each in found]
+        for name in ('anisotropic', 'isotropic')
     )
     what = 'rank correlation of the first coordinate with the slow variable'
     paper, mean = 'a claim of the introduction', float(np.mean(mixed))
@@ -405,15 +379,14 @@ def score_slow(_: SlowSettings, found: list[Slow]) -> list[lab.Claim]:
 
 def draw_slow(found: list[Slow]) -> list[lab.Panel]:
     """Draw what is seen, and the first coordinate of both maps against both variables."""
-    recorded, panels = found[0].recorded, []
-    for name in ('slow', 'fast'):
-        variable = getattr(recorded, name)
-        seen = lab.dots(recorded.points, variable)
+    first, panels = found[0], []
+    for name, variable in (('slow', first.slow), ('fast', first.fast)):
+        seen = lab.dots(first.seen, variable)
         panels.append(lab.panel(f'what is seen, by the {name} variable', seen))
-        for each in ('anisotropic', 'isotropic'):
-            places = np.stack([variable, getattr(found[0], each)], axis=1)
+        for map_of in ('anisotropic', 'isotropic'):
+            places = np.stack([variable, getattr(first, map_of)], axis=1)
             names = {'xlabel': f'{name} variable', 'ylabel': 'first coordinate'}
-            panels.append(lab.panel(each, lab.dots(places, recorded.slow), **names))
+            panels.append(lab.panel(map_of, lab.dots(places, first.slow), **names))
     return panels
 
 

@@ -15,14 +15,12 @@ import numpy as np
 from scipy.special import lpmv
 
 from two_manifold_ros.experiments import experiment as lab
-from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions, PredictiveDirections
+from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import PointSet
 
 if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
-
-    Ellipsoid = tuple[tuple[float, ...], tuple[float, ...], float]
+    from two_manifold_ros.typing import Floats, Ints
 
 
 class Projection(NamedTuple):
@@ -33,7 +31,7 @@ class Projection(NamedTuple):
     values: Floats  # (n,), the projection, rising with the response
     correlation: float  # with the responses, all of which the direction was found from
     hidden_correlation: float  # of a direction found without some responses, with those
-    found: PredictiveDirections  # from all responses
+    best: Ints  # (m,), the eigenvectors that predict best first
 
 
 def eigenvectors_of(points: Floats, count: int, neighbours: int) -> Floats:
@@ -57,7 +55,7 @@ def project(eigenvectors: Floats, responses: Floats, seed: int) -> Projection:
         float(np.sign(correlation)) * values,
         abs(correlation),
         float(rising) * _correlation(guess[hidden], responses[hidden]),
-        found,
+        found.predictive_eigenvectors(eigenvectors.shape[1]),
     )
 
 
@@ -75,11 +73,11 @@ def multiple_correlation(columns: Floats, responses: Floats) -> float:
 def projection_panels(found: Projection, name: str) -> list[lab.Panel]:
     """Draw a response by the first direction, the three best eigenvectors and the bottom three."""
     values, responses = found.values / found.values.std(), found.responses
-    points = lab.layer('plot', values, responses, '.', color=lab.Colour.BLUE, ms=3)
+    points = lab.layer('plot', values, responses, '.', color=lab.BLUE, ms=3)
     title, label = f'correlation {found.correlation:.3f}', 'first direction / its deviation'
     panels = [lab.panel(title, points, xlabel=label, ylabel=name)]
     for title, columns in (
-        ('the three that predict best', found.found.predictive_eigenvectors(3)),
+        ('the three that predict best', found.best[:3]),
         ('the bottom three', np.arange(3)),
     ):
         places = lab.dots(found.eigenvectors[:, columns], responses)
@@ -87,39 +85,25 @@ def projection_panels(found: Projection, name: str) -> list[lab.Panel]:
     return panels
 
 
-class TorusPoints(NamedTuple):
-    """Points of a torus and their responses."""
+def on_torus(tube: Floats, axis: Floats) -> tuple[Floats, Floats]:
+    """
+    Return points (n, 10) of a torus, three coordinates of which are used, and responses (n,).
 
-    tube: Floats  # (n,), angle about the circle within the tube, from 0 to 2 pi
-    axis: Floats  # (n,), angle about the axis
-    points: Floats  # (n, 10); coordinates beyond the third hold nothing but noise
-    responses: Floats  # (n,), 1 in a disk of angles around (pi, pi), 0 beyond, with a soft edge
-
-    @classmethod
-    def at(cls, tube: Floats, axis: Floats) -> TorusPoints:
-        """Return the points at angles, on a tube of radius 1 around a circle of radius 2."""
-        points = np.zeros((len(tube), 10))
-        points[:, 0] = (2.0 + np.cos(tube)) * np.cos(axis)
-        points[:, 1] = (2.0 + np.cos(tube)) * np.sin(axis)
-        points[:, 2] = np.sin(tube)
-        beyond = np.hypot(tube - np.pi, axis - np.pi) - 0.6 * np.pi
-        return cls(tube, axis, points, 1.0 / (1.0 + np.exp(17.0 * beyond)))
+    The angles (n,) are in a tube of radius 1, and along its circle of radius 2. The response is 1
+    in a disk of angles around (pi, pi), with a soft edge.
+    """
+    points = np.zeros((len(tube), 10))
+    points[:, 0] = (2.0 + np.cos(tube)) * np.cos(axis)
+    points[:, 1] = (2.0 + np.cos(tube)) * np.sin(axis)
+    points[:, 2] = np.sin(tube)
+    beyond = np.hypot(tube - np.pi, axis - np.pi) - 0.6 * np.pi
+    return points, 1.0 / (1.0 + np.exp(17.0 * beyond))
 
 
-def grid_on_torus(side: int) -> TorusPoints:
-    """Return ``side ** 2`` points on a grid of angles."""
+def angles_of_grid(side: int) -> Floats:
+    """Return both angles of ``side ** 2`` points on a grid: (2, n)."""
     angles = 2.0 * np.pi * np.arange(side) / side
-    tube, axis = np.meshgrid(angles, angles, indexing='ij')
-    return TorusPoints.at(tube.ravel(), axis.ravel())
-
-
-def noisy_on_torus(count: int, seed: int) -> TorusPoints:
-    """Return points at random angles, with noise of 0.1 on points and 0.05 on responses."""
-    rng = np.random.default_rng(seed)
-    clean = TorusPoints.at(*rng.uniform(0.0, 2.0 * np.pi, (2, count)))
-    points = clean.points + 0.1 * rng.standard_normal(clean.points.shape)
-    responses = clean.responses + 0.05 * rng.standard_normal(count)
-    return clean._replace(points=points, responses=responses)
+    return np.stack(np.meshgrid(angles, angles, indexing='ij')).reshape(2, -1)
 
 
 class TorusSettings(NamedTuple):
@@ -133,20 +117,21 @@ class TorusSettings(NamedTuple):
     slack: float = 0.03  # by which it may be less for responses that were hidden
 
 
-Torus = tuple[TorusPoints, Projection, Projection]
-"""A torus, and the projections of its grid and of a random set."""
+Torus = tuple['Floats', Projection, Projection]
+"""The points of a grid on a torus, and the projections of the grid and of a random set."""
 
 
 def fit_torus(settings: TorusSettings, seed: int, report: lab.Progress) -> Torus:
-    """Predict a disk on a torus, from a grid and from noisy points."""
-    torus = grid_on_torus(settings.side)
-    noisy = noisy_on_torus(settings.side**2, seed)
-    found: list[Projection] = []
-    for points, neighbours in ((torus, 10), (noisy, 15)):
-        report(f'{neighbours} neighbours', 0.5 * len(found))
-        eigenvectors = eigenvectors_of(points.points, settings.eigenvectors, neighbours)
-        found.append(project(eigenvectors, points.responses, seed))
-    return torus, found[0], found[1]
+    """Predict a disk on a torus, from a grid and from noisy points at random angles."""
+    grid, responses = on_torus(*angles_of_grid(settings.side))
+    rng = np.random.default_rng(seed)
+    points, noisy = on_torus(*rng.uniform(0.0, 2.0 * np.pi, (2, len(grid))))
+    points = points + 0.1 * rng.standard_normal(points.shape)
+    noisy = noisy + 0.05 * rng.standard_normal(len(grid))
+    first = project(eigenvectors_of(grid, settings.eigenvectors, 10), responses, seed)
+    report('random points', 0.5)
+    second = project(eigenvectors_of(points, settings.eigenvectors, 15), noisy, seed)
+    return grid, first, second
 
 
 def score_torus(settings: TorusSettings, found: list[Torus]) -> list[lab.Claim]:
@@ -183,15 +168,17 @@ def claim_one_direction(name: str, projections: list[Projection], least: float) 
 
 def draw_torus(found: list[Torus]) -> list[lab.Panel]:
     """Draw the torus, the eigenvectors that predict, and both projections."""
-    torus, grid, noisy = found[0]
-    shape = lab.dots(torus.points[:, :3], torus.responses)
-    panels = [lab.panel('torus, coloured by the response', shape, solid=True)]
-    side = round(np.sqrt(len(grid.eigenvectors)))
-    for column in grid.found.predictive_eigenvectors(2):
-        values = grid.eigenvectors[:, column].reshape(side, side)
-        image = lab.layer('imshow', values, origin='lower', extent=(0.0, 2.0, 0.0, 2.0))
-        names = {'xlabel': 'angle about the axis / pi', 'ylabel': 'angle in the tube / pi'}
-        panels.append(lab.panel(f'eigenvector {1 + column}', image, **names))
+    points, grid, noisy = found[0]
+    panels = [
+        lab.panel(title, lab.dots(points[:, :3], values), solid=True)
+        for title, values in (
+            ('torus, coloured by the response', grid.responses),
+            *(
+                (f'eigenvector {1 + column}', grid.eigenvectors[:, column])
+                for column in grid.best[:2]
+            ),
+        )
+    ]
     return panels + projection_panels(grid, 'response') + projection_panels(noisy, 'noisy')
 
 
@@ -205,23 +192,18 @@ class Globe(NamedTuple):
     latitudes: Floats  # (rows,), degrees, south to north
     longitudes: Floats  # (columns,), degrees, west to east
 
+    places: Floats  # latitude and longitude of every point, degrees, row by row: (n, 2)
+    points: Floats  # on the unit sphere: (n, 3)
+
     @classmethod
     def of(cls, rows: int, columns: int) -> Globe:
         """Return a grid from 82.5 degrees south to as far north, as satellites see the Earth."""
         half = 180.0 / columns
         longitudes = np.linspace(half - 180.0, 180.0 - half, columns)
-        return cls(np.linspace(-82.5, 82.5, rows), longitudes)
-
-    @property
-    def places(self) -> Floats:
-        """Latitude and longitude of every point, degrees, row by row: (rows * columns, 2)."""
-        grids = np.meshgrid(self.latitudes, self.longitudes, indexing='ij')
-        return np.stack(grids, axis=-1).reshape(-1, 2)
-
-    @property
-    def points(self) -> Floats:
-        """Points of the unit sphere, row by row: (rows * columns, 3)."""
-        return _on_sphere(*np.radians(self.places).T)
+        latitudes = np.linspace(-82.5, 82.5, rows)
+        grids = np.meshgrid(latitudes, longitudes, indexing='ij')
+        places = np.stack(grids, axis=-1).reshape(-1, 2)
+        return cls(latitudes, longitudes, places, _on_sphere(*np.radians(places).T))
 
 
 def _on_sphere(latitude: Floats, longitude: Floats) -> Floats:
@@ -299,12 +281,9 @@ def draw_sphere(found: list[tuple[Globe, Projection]]) -> list[lab.Panel]:
     globe, projection = found[0]
     temperatures = projection.responses
     predicted = np.polyval(np.polyfit(projection.values, temperatures, 1), projection.values)
-    panels = []
-    for name, values in (
-        ('temperature (made up)', temperatures),
-        ('predicted', predicted),
-        ('error', np.abs(predicted - temperatures)),
-    ):
+    panels, error = [], np.abs(predicted - temperatures)
+    maps = {'temperature (made up)': temperatures, 'predicted': predicted, 'error': error}
+    for name, values in maps.items():
         grid = values.reshape(len(globe.latitudes), len(globe.longitudes))
         shown = lab.layer('pcolormesh', globe.longitudes, globe.latitudes, grid, cmap='inferno')
         panels.append(lab.panel(name, shown, bar='degrees Celsius'))
@@ -315,116 +294,82 @@ _QUICK_SPHERE = SphereSettings(14, 24, 30, explained=0.8)
 run_sphere = lab.Runner(SphereSettings(), _QUICK_SPHERE, fit_sphere, score_sphere, draw_sphere)
 
 
-class Poses(NamedTuple):
-    """The pose of the snowman in every picture."""
+HEIGHT, WIDTH, FINER = 110, 80, 2
+"""Pixels of a picture, each of which is the mean of some rows and columns of rays."""
 
-    turn: Floats  # (n,), degrees about its axis; to the right of the picture is positive
-    lean: Floats  # (n,), degrees to the side
-    shift: Floats  # (n, 2), pixels to the right and up
+LIGHT = np.array((-0.35, 0.55, 0.75))
+"""Where the light comes from: right, up, towards the camera."""
+
+SNOWMAN: tuple[tuple[tuple[float, ...], tuple[float, ...], float], ...] = (
+    ((0, 17, 0), (21, 17, 21), 1.0),  # belly
+    ((0, 44, 0), (16, 14, 16), 1.0),  # chest
+    ((0, 65, 0), (12, 11, 12), 1.0),  # head
+    ((0, 78, 0), (9, 7, 9), 0.05),  # hat
+    ((0, 73, 0), (15, 2, 15), 0.05),  # its brim
+    ((0, 65, 18), (2.5, 2.5, 12), 0.5),  # nose
+    ((-4.5, 69, 10.5), (1.8, 1.8, 1.8), 0.0),  # eyes
+    ((4.5, 69, 10.5), (1.8, 1.8, 1.8), 0.0),
+    ((0, 50, 15), (2, 2, 2), 0.0),  # buttons
+    ((0, 43, 16), (2, 2, 2), 0.0),
+    ((-22, 48, 8), (11, 1.8, 1.8), 0.3),  # arms
+    ((22, 48, 8), (11, 1.8, 1.8), 0.3),
+    ((29, 40, 14), (1.8, 34, 1.8), 0.4),  # broom
+    ((29, 10, 14), (4.5, 8, 4.5), 0.7),  # its brush
+)
+"""Ellipsoids: centre and half-axes in pixels above where it stands (right, up, ahead), and
+brightness."""
 
 
-def sample_poses(count: int, seed: int) -> Poses:
-    """Draw turns up to 45 degrees, leans up to 10 and shifts up to 5 pixels, all even."""
-    rng = np.random.default_rng(seed)
-    return Poses(
-        rng.uniform(-45.0, 45.0, count),
-        rng.uniform(-10.0, 10.0, count),
-        rng.uniform(-5.0, 5.0, (count, 2)),
-    )
+def render(turns: Floats, leans: Floats, shifts: Floats) -> Floats:
+    """
+    Return pictures of a snowman, 0 black to 1 white, top row first: (n, height, width).
 
-
-class Snowman(NamedTuple):
-    """Ellipsoids before a grey background, and the camera that sees them."""
-
-    height: int = 110  # pixels
-    width: int = 80
-    finer: int = 2  # a pixel is the mean of as many rows and columns of rays: edges are soft
-    light: tuple[float, ...] = (-0.35, 0.55, 0.75)  # direction: right, up, towards the camera
-    darkest: float = 0.35  # share of the brightness in the shade
-    background: float = 0.15
-    # Centre and half-axes in pixels above where it stands (right, up, ahead), and brightness.
-    parts: tuple[Ellipsoid, ...] = (
-        ((0, 17, 0), (21, 17, 21), 1.0),  # belly
-        ((0, 44, 0), (16, 14, 16), 1.0),  # chest
-        ((0, 65, 0), (12, 11, 12), 1.0),  # head
-        ((0, 78, 0), (9, 7, 9), 0.05),  # hat
-        ((0, 73, 0), (15, 2, 15), 0.05),  # its brim
-        ((0, 65, 18), (2.5, 2.5, 12), 0.5),  # nose
-        ((-4.5, 69, 10.5), (1.8, 1.8, 1.8), 0.0),  # eyes
-        ((4.5, 69, 10.5), (1.8, 1.8, 1.8), 0.0),
-        ((0, 50, 15), (2, 2, 2), 0.0),  # buttons
-        ((0, 43, 16), (2, 2, 2), 0.0),
-        ((-22, 48, 8), (11, 1.8, 1.8), 0.3),  # arms
-        ((22, 48, 8), (11, 1.8, 1.8), 0.3),
-        ((29, 40, 14), (1.8, 34, 1.8), 0.4),  # broom
-        ((29, 10, 14), (4.5, 8, 4.5), 0.7),  # its brush
-    )
-
-    def render(self, poses: Poses) -> Floats:
-        """Return the pictures, 0 black to 1 white, top row first: (n, height, width)."""
-        pictures = np.empty((len(poses.turn), self.height, self.width))
-        for picture, turn, lean, shift in zip(
-            pictures, poses.turn, poses.lean, poses.shift, strict=True
-        ):
-            cosine, sine = np.cos(np.radians(lean)), np.sin(np.radians(lean))
-            leaning = np.array([[cosine, sine, 0.0], [-sine, cosine, 0.0], [0.0, 0.0, 1.0]])
-            cosine, sine = np.cos(np.radians(turn)), np.sin(np.radians(turn))
-            turning = np.array([[cosine, 0.0, sine], [0.0, 1.0, 0.0], [-sine, 0.0, cosine]])
-            rays = self._cast(leaning @ turning, shift)
-            blocks = rays.reshape(self.height, self.finer, self.width, self.finer)
-            picture[:] = blocks.mean(axis=(1, 3))
-        return pictures
-
-    def _cast(self, stance: Floats, shift: Floats) -> Floats:
-        """Return the picture in rays: what is nearest to the camera at each of them."""
-        rays = np.full((self.finer * self.height, self.finer * self.width), self.background)
+    In each it is turned (n,) to the right and leans (n,) to the side, degrees, and is shifted
+    (n, 2) to the right and up, pixels.
+    """
+    pictures = np.empty((len(turns), HEIGHT, WIDTH))
+    for picture, turn, lean, shift in zip(pictures, turns, leans, shifts, strict=True):
+        cosine, sine = np.cos(np.radians(lean)), np.sin(np.radians(lean))
+        leaning = np.array([[cosine, sine, 0.0], [-sine, cosine, 0.0], [0.0, 0.0, 1.0]])
+        cosine, sine = np.cos(np.radians(turn)), np.sin(np.radians(turn))
+        turning = np.array([[cosine, 0.0, sine], [0.0, 1.0, 0.0], [-sine, 0.0, cosine]])
+        stance = leaning @ turning
+        rays = np.full((FINER * HEIGHT, FINER * WIDTH), 0.15)  # the background
         depth = np.full(rays.shape, -np.inf)
-        foot = np.array([self.width / 2.0 + shift[0], 14.0 + shift[1], 0.0])
-        for centre, axes, brightness in self.parts:
+        foot = np.array([WIDTH / 2.0 + shift[0], 14.0 + shift[1], 0.0])
+        for centre, axes, brightness in SNOWMAN:
             shape = (stance * np.square(axes)) @ stance.T
-            self._add(rays, depth, foot + stance @ centre, shape, brightness)
-        return rays
-
-    def _add(
-        self, rays: Floats, depth: Floats, centre: Floats, shape: Floats, brightness: float
-    ) -> None:
-        """Draw the ellipsoid of the points with ``(x - centre)' inv(shape) (x - centre) = 1``."""
-        half = np.sqrt(np.diag(shape)[:2])
-        middle = self.height - centre[1]
-        rows = self._span(middle - half[1], middle + half[1], self.height)
-        columns = self._span(centre[0] - half[0], centre[0] + half[0], self.width)
-        right = (np.arange(columns.start, columns.stop) + 0.5) / self.finer - centre[0]
-        up = self.height - (np.arange(rows.start, rows.stop) + 0.5) / self.finer - centre[1]
-        right, up = np.meshgrid(right, up)
-        inverse = np.linalg.inv(shape)
-        linear = (inverse[0, 2] * right + inverse[1, 2] * up) / inverse[2, 2]
-        rest = inverse[0, 0] * right**2 + 2.0 * inverse[0, 1] * right * up + inverse[1, 1] * up**2
-        inside = linear**2 - (rest - 1.0) / inverse[2, 2]
-        ahead = np.sqrt(np.maximum(inside, 0.0)) - linear
-        visible = (inside > 0.0) & (centre[2] + ahead > depth[rows, columns])
-        normal = np.tensordot(inverse, np.stack([right, up, ahead]), 1)
-        normal /= np.linalg.norm(normal, axis=0)
-        light = np.array(self.light)
-        lit = np.maximum(np.tensordot(light / np.linalg.norm(light), normal, 1), 0.0)
-        shade = brightness * (self.darkest + (1.0 - self.darkest) * lit)
-        rays[rows, columns] = np.where(visible, shade, rays[rows, columns])
-        depth[rows, columns] = np.where(visible, centre[2] + ahead, depth[rows, columns])
-
-    def _span(self, first: float, last: float, size: int) -> slice:
-        """Return the rays from one pixel to another, as far as they are in the picture."""
-        ends = np.clip(
-            [np.floor(self.finer * first), np.ceil(self.finer * last)], 0, self.finer * size
-        )
-        return slice(int(ends[0]), int(ends[1]))
+            _put_ellipsoid(rays, depth, foot + stance @ centre, shape, brightness)
+        picture[:] = rays.reshape(HEIGHT, FINER, WIDTH, FINER).mean(axis=(1, 3))
+    return pictures
 
 
-def principal_coordinates(rows: Floats, kept: float = 0.999) -> Floats:
-    """Return (n, k) coordinates with a share of the variance, hence the distances, of (n, D)."""
-    centred = rows - rows.mean(axis=0)
-    values, vectors = np.linalg.eigh(centred @ centred.T)
-    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
-    count = 1 + int(np.searchsorted(np.cumsum(values), kept * values.sum()))
-    return np.asarray(vectors[:, :count] * np.sqrt(values[:count]))
+def _put_ellipsoid(
+    rays: Floats, depth: Floats, centre: Floats, shape: Floats, brightness: float
+) -> None:
+    """Draw the points with ``(x - centre)' inv(shape) (x - centre) = 1`` where nearest."""
+    # Only the rays around it, as far as they are in the picture.
+    middle, half = np.array([HEIGHT - centre[1], centre[0]]), np.sqrt(np.diag(shape)[1::-1])
+    ends = np.stack([np.floor(FINER * (middle - half)), np.ceil(FINER * (middle + half))], axis=1)
+    rows, columns = (
+        slice(*np.clip(pair, 0, size).astype(int))
+        for pair, size in zip(ends, rays.shape, strict=True)
+    )
+    right = (np.arange(columns.start, columns.stop) + 0.5) / FINER - centre[0]
+    up = HEIGHT - (np.arange(rows.start, rows.stop) + 0.5) / FINER - centre[1]
+    right, up = np.meshgrid(right, up)
+    inverse = np.linalg.inv(shape)
+    linear = (inverse[0, 2] * right + inverse[1, 2] * up) / inverse[2, 2]
+    rest = inverse[0, 0] * right**2 + 2.0 * inverse[0, 1] * right * up + inverse[1, 1] * up**2
+    inside = linear**2 - (rest - 1.0) / inverse[2, 2]
+    ahead = np.sqrt(np.maximum(inside, 0.0)) - linear
+    visible = (inside > 0.0) & (centre[2] + ahead > depth[rows, columns])
+    normal = np.tensordot(inverse, np.stack([right, up, ahead]), 1)
+    normal /= np.linalg.norm(normal, axis=0)
+    lit = np.maximum(np.tensordot(LIGHT / np.linalg.norm(LIGHT), normal, 1), 0.0)
+    shade = brightness * (0.35 + (1.0 - 0.35) * lit)  # in the shade a share of it
+    rays[rows, columns] = np.where(visible, shade, rays[rows, columns])
+    depth[rows, columns] = np.where(visible, centre[2] + ahead, depth[rows, columns])
 
 
 class ImageSettings(NamedTuple):
@@ -437,24 +382,31 @@ class ImageSettings(NamedTuple):
     trials: int = 1
 
 
-Turned = tuple['Floats', Poses, Projection]
-"""Pictures, the pose of the snowman in each, and the direction that shows how it is turned."""
+Turned = tuple['Floats', 'Floats', Projection]
+"""Pictures, how the snowman is turned in each, degrees, and the direction that shows it."""
 
 
 def fit_images(settings: ImageSettings, seed: int, report: lab.Progress) -> Turned:
     """Find the turn of a snowman among all that changes in its pictures."""
-    poses = sample_poses(settings.pictures, seed)
-    pictures = Snowman().render(poses)
+    rng, count = np.random.default_rng(seed), settings.pictures
+    turn, lean = rng.uniform(-45.0, 45.0, count), rng.uniform(-10.0, 10.0, count)
+    pictures = render(turn, lean, rng.uniform(-5.0, 5.0, (count, 2)))
     report('what shows its turn', 0.6)
-    points = principal_coordinates(pictures.reshape(settings.pictures, -1))
+    rows = pictures.reshape(count, -1)
+    # Principal coordinates with nearly all of the variance have nearly the same distances.
+    centred = rows - rows.mean(axis=0)
+    values, vectors = np.linalg.eigh(centred @ centred.T)
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    kept = 1 + int(np.searchsorted(np.cumsum(values), 0.999 * values.sum()))
+    points = vectors[:, :kept] * np.sqrt(values[:kept])
     eigenvectors = eigenvectors_of(points, settings.eigenvectors, neighbours=5)
-    return pictures, poses, project(eigenvectors, poses.turn, seed)
+    return pictures, turn, project(eigenvectors, turn, seed)
 
 
 def score_images(settings: ImageSettings, found: list[Turned]) -> list[lab.Claim]:
     """Claim that one direction shows the turn, and the bottom eigenvectors do not."""
-    _, poses, projection = found[0]
-    bottom = multiple_correlation(projection.eigenvectors[:, :3], poses.turn)
+    _, turn, projection = found[0]
+    bottom = multiple_correlation(projection.eigenvectors[:, :3], turn)
     what = 'correlation of the first direction with the turn'
     together = 'correlation of the bottom three eigenvectors, together, with the turn'
     hidden = projection.hidden_correlation
@@ -467,10 +419,10 @@ def score_images(settings: ImageSettings, found: list[Turned]) -> list[lab.Claim
 
 def draw_images(found: list[Turned]) -> list[lab.Panel]:
     """Draw some pictures, from the least to the greatest turn, and the projection."""
-    pictures, poses, projection = found[0]
-    order = np.argsort(poses.turn)[np.linspace(0, len(pictures) - 1, 3).astype(int)]
+    pictures, turn, projection = found[0]
+    order = np.argsort(turn)[np.linspace(0, len(pictures) - 1, 3).astype(int)]
     shown = [
-        lab.panel(f'turn {poses.turn[each]:.0f}', lab.layer('imshow', pictures[each], cmap='gray'))
+        lab.panel(f'turn {turn[each]:.0f}', lab.layer('imshow', pictures[each], cmap='gray'))
         for each in order
     ]
     return shown + projection_panels(projection, 'turn (degrees)')

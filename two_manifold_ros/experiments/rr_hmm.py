@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.compilation import allocating
 from two_manifold_ros.experiments import experiment as lab
@@ -42,13 +43,11 @@ SYMBOLS = np.array([0, 1, 0, 1])
 RANK = 3
 """Rank of the transition matrix, to the digits printed."""
 
+TRUE = np.linalg.eigvalsh(TRANSITION)[::-1][:RANK]
+"""The eigenvalues that are not zero, largest first."""
+
 LENGTH = 5
 """Symbols of a history and of a test. The HMM is 2-step observable; longer words are better."""
-
-
-def true_eigenvalues() -> Floats:
-    """Return the (3,) eigenvalues that are not zero, largest first."""
-    return np.linalg.eigvalsh(TRANSITION)[::-1][:RANK]
 
 
 def sample_symbols(count: int, seed: int) -> Ints:
@@ -72,65 +71,56 @@ def _walk(chances: Floats, cumulative: Floats, state: int) -> Ints:
     return states
 
 
-def samples_in(symbols: int) -> int:
-    """Return the samples in so many symbols: a history, an observation and the test after it."""
-    return max(0, symbols - 2 * LENGTH)
-
-
 def codes_of(symbols: Ints) -> Ints:
-    """Return the codes of the samples in (n,) symbols, in turn."""
-    codes = np.zeros(samples_in(len(symbols)), dtype=np.int64)
-    for place in range(2 * LENGTH + 1):
-        codes = 2 * codes + symbols[place : place + len(codes)]
-    return codes
+    """
+    Return the codes of the samples in (n,) symbols, in turn; n is larger than 2 ``LENGTH``.
+
+    A sample is a history, an observation and the test after it.
+    """
+    words = sliding_window_view(symbols, 2 * LENGTH + 1)
+    return words @ 2 ** np.arange(2 * LENGTH + 1)[::-1]
 
 
-class WordFeatures:
-    """Indicators of words of 1 to ``LENGTH`` symbols, scaled so that all lengths weigh alike."""
-
-    codes = 2 ** (2 * LENGTH + 1)  # number of different samples
-
-    def __init__(self) -> None:
-        words = np.arange(IndicatorFeatures(2, LENGTH).size)[:, None]
-        points = ((words >> np.arange(LENGTH)[::-1]) & 1).astype(np.float64)
-        lengths = range(1, LENGTH + 1)
-        self._tests = _stacked([points[:, :length] for length in lengths])
-        self._histories = _stacked([points[:, -length:] for length in lengths])
-        # The constant in features of histories.
-        self.constant = np.zeros(self._histories.shape[1])
-        # Either the one or the other symbol came last.
-        self.constant[:2] = 2.0**-0.5
-
-    def triples(self, codes: Ints, counts: Floats) -> Triples:
-        """Return the features of samples by code, each of which was seen so many times."""
-        words = 2**LENGTH
-        return Triples(
-            self._tests[(codes // 2) % words],
-            self._tests[codes % words],
-            self._histories[codes // (2 * words)],
-            np.eye(2)[(codes // words) % 2],
-            counts,
-        )
+def _scaled(words: Ints) -> Floats:
+    length = words.shape[1]
+    points = words.astype(np.float64)
+    return np.asarray(2.0 ** (length / 2) * IndicatorFeatures(2, length).transform(points))
 
 
-def _stacked(parts: list[Floats]) -> Floats:
-    scaled = [
-        2.0 ** (part.shape[1] / 2) * IndicatorFeatures(2, part.shape[1]).transform(part)
-        for part in parts
-    ]
-    return np.hstack(scaled)
+CODES = 2 ** (2 * LENGTH + 1)
+"""Number of different samples."""
+
+_WORDS = (np.arange(2**LENGTH)[:, None] >> np.arange(LENGTH)[::-1]) & 1
+TESTS = np.hstack([_scaled(_WORDS[:, :length]) for length in range(1, LENGTH + 1)])
+HISTORIES = np.hstack([_scaled(_WORDS[:, -length:]) for length in range(1, LENGTH + 1)])
+"""Indicators of words of 1 to ``LENGTH`` symbols, scaled so that all lengths weigh alike."""
+
+CONSTANT = np.repeat([2.0**-0.5, 0.0], [2, HISTORIES.shape[1] - 2])
+"""The constant in features of histories: either the one or the other symbol came last."""
+
+
+def triples_of(codes: Ints, counts: Floats) -> Triples:
+    """Return the features of samples by code, each of which was seen so many times."""
+    words = 2**LENGTH
+    return Triples(
+        TESTS[(codes // 2) % words],
+        TESTS[codes % words],
+        HISTORIES[codes // (2 * words)],
+        np.eye(2)[(codes // words) % 2],
+        counts,
+    )
 
 
 def learn_in_batch(symbols: Ints, ends: Sequence[int]) -> Complexes:
     """Return the (len(ends), 3) eigenvalues learned from a sequence up to each end."""
-    codes = codes_of(symbols)
-    counts = [np.bincount(codes[: samples_in(end)], minlength=WordFeatures.codes) for end in ends]
+    codes = [codes_of(symbols[:end]) for end in ends]
+    counts = [np.bincount(each, minlength=CODES) for each in codes]
     return np.array([eigenvalues_of(each.astype(np.float64)) for each in counts])
 
 
 def eigenvalues_of(counts: Floats) -> Complexes:
     """Return the (3,) eigenvalues by Boots & Gordon 2011, eq. 6c-d, from counts of codes."""
-    every = WordFeatures().triples(np.arange(WordFeatures.codes), counts)
+    every = triples_of(np.arange(CODES), counts)
     histories = counts[:, None] * every.histories
     left, values, right = np.linalg.svd(every.tests.T @ histories)
     shifted = left[:, :RANK].T @ (every.next_tests.T @ histories) @ right[:RANK].T
@@ -144,17 +134,22 @@ def learn_online(symbols: Ints, ends: Sequence[int], *, one_by_one: bool = False
     Each sample is an update of its own (Boots & Gordon 2011, eq. 9), or samples that are alike
     among 20,000 are one sample with a weight, and 64 of these are one update.
     """
-    codes, features, chunk = codes_of(symbols), WordFeatures(), 20_000
+    codes, chunk = codes_of(symbols), 20_000
     # All directions are kept, because what is cut off is lost; the transition does not depend on
     # the ridge.
     settings = LearnerSettings(RANK, 2**LENGTH, 1e-6, fold_every=1 if one_by_one else 64)
-    learner = OnlineLearner(settings, features.constant, len(features.constant), 2)
+    learner = OnlineLearner(settings, CONSTANT, len(CONSTANT), 2)
     found, begin = [], 0
-    for end in map(samples_in, ends):
+    for end in (each - 2 * LENGTH for each in ends):
         for start in range(begin, end, chunk):
             part = codes[start : min(start + chunk, end)]
-            weighted = (part, np.ones(len(part))) if one_by_one else _counted(part)
-            learner.add_all(features.triples(*weighted))
+            counts = np.ones(len(part))
+            if not one_by_one:
+                # The different ones in the order of their first appearance.
+                kinds, first, often = np.unique(part, return_index=True, return_counts=True)
+                order = np.argsort(first)
+                part, counts = kinds[order], often[order].astype(np.float64)
+            learner.add_all(triples_of(part, counts))
         found.append(_leading(learner.transition()))
         begin = end
     return np.array(found)
@@ -162,15 +157,8 @@ def learn_online(symbols: Ints, ends: Sequence[int], *, one_by_one: bool = False
 
 def errors_of(eigenvalues: Complexes) -> Floats:
     """Return the RMS distance of (..., 3) eigenvalues, in order, from the true ones."""
-    squares = np.abs(eigenvalues - true_eigenvalues()) ** 2
+    squares = np.abs(eigenvalues - TRUE) ** 2
     return np.asarray(np.sqrt(squares.mean(axis=-1)))
-
-
-def _counted(codes: Ints) -> tuple[Ints, Floats]:
-    """Return the different codes in the order of their first appearance, and their counts."""
-    different, first, counts = np.unique(codes, return_index=True, return_counts=True)
-    order = np.argsort(first)
-    return different[order], counts[order].astype(np.float64)
 
 
 def _leading(transition: Floats) -> Complexes:
@@ -187,31 +175,24 @@ class RankSettings(NamedTuple):
     trials: int = 10  # sequences
 
 
-class Learned(NamedTuple):
-    """Eigenvalues (m, 3), largest first, that each learner found after m sample counts."""
-
-    samples: tuple[int, ...]
-    batch: Complexes
-    online: Complexes
-    single: Complexes  # one by one
+Learned = dict[str, 'Complexes']
+"""Eigenvalues (m, 3), largest first, that each learner found after m sample counts."""
 
 
 def fit(settings: RankSettings, seed: int, _: lab.Progress) -> Learned:
     """Learn from a sequence in batch, online, and one sample at a time."""
     symbols, samples = sample_symbols(settings.samples[-1], seed), settings.samples
-    return Learned(
-        samples,
-        learn_in_batch(symbols, samples),
-        learn_online(symbols, samples),
-        learn_online(symbols, settings.single, one_by_one=True),
-    )
+    return {
+        'batch': learn_in_batch(symbols, samples),
+        'online': learn_online(symbols, samples),
+        'single': learn_online(symbols, settings.single, one_by_one=True),
+    }
 
 
 def _mean_errors(found: list[Learned]) -> dict[str, Floats]:
     """Return the RMS errors over the eigenvalues, averaged over the trials, by learner: (m,)."""
     return {
-        name: errors_of(np.array([getattr(each, name) for each in found])).mean(axis=0)
-        for name in ('batch', 'online', 'single')
+        name: errors_of(np.array([each[name] for each in found])).mean(axis=0) for name in found[0]
     }
 
 
@@ -221,18 +202,14 @@ def score(settings: RankSettings, found: list[Learned]) -> list[lab.Claim]:
     paper, errors = 'Fig. 1B, falls steadily', means['online']
     slope = float(np.polyfit(np.log(settings.samples), np.log(errors), 1)[0])
     what = 'online: slope of the RMS error of eigenvalues in a log-log plot'
-    # The slope is -.5, as of a mean. A deviation of .2 in each of four points a factor of ten
-    # apart is one of .04 in the slope, of which the limit is 2.5.
+    # The slope is -.5, as of a mean, with a deviation of .04.
     note = f' (errors {", ".join(f"{error:.3g}" for error in errors)})'
-    falls = lab.at_most(what, paper, slope, -0.4, note)
+    claims = [lab.at_most(what, paper, slope, -0.4, note)]
     what = 'online: largest ratio of the error to that with a tenth of the samples'
-    claims = [
-        falls,
-        lab.at_most(what, paper, float((errors[1:] / errors[:-1]).max()), 1.0),
-    ]
+    claims.append(lab.at_most(what, paper, float((errors[1:] / errors[:-1]).max()), 1.0))
     for name, curve in (('online', errors), ('one by one', means['single'])):
         worst = float((curve / means['batch'][: len(curve)]).max())
-        # The error of a trial has a deviation of .64 of its mean, the mean of ten one of .2.
+        # The mean error of ten trials has a deviation of .2 of itself.
         what = f'{name}: largest ratio to the error in batch'
         claims.append(lab.at_most(what, paper, worst, 1.2))
     return claims
@@ -240,15 +217,20 @@ def score(settings: RankSettings, found: list[Learned]) -> list[lab.Claim]:
 
 def draw(found: list[Learned]) -> list[lab.Panel]:
     """Draw estimated and true eigenvalues in the complex plane, and the errors of all learners."""
-    samples, true = np.array(found[0].samples), np.linalg.eigvalsh(TRANSITION)
+    count, true = len(found[0]['online']), np.linalg.eigvalsh(TRANSITION)
+    samples = np.array(RankSettings().samples[:count])
     plane = [
         lab.layer('plot', each.real, each.imag, 'o', ms=4.5, label=f'online, {count:,} samples')
-        for index, count in enumerate(samples)
-        for each in (np.concatenate([one.online[index] for one in found]),)
+        for each, count in zip(
+            np.concatenate([one['online'] for one in found], 1), samples, strict=True
+        )
     ]
     crosses = lab.layer('plot', true, 0.0 * true, 'kx', ms=9, label='true (two are at .714)')
     errors = _mean_errors(found)
-    curves = lab.curves(samples, errors, *'os^', ms=9, mfc='none')
+    curves = [
+        lab.layer('plot', samples[: len(each)], each, marker, label=name, ms=9, mfc='none')
+        for (name, each), marker in zip(errors.items(), 'os^', strict=True)
+    ]
     law = errors['batch'][-1] * np.sqrt(samples[-1] / samples)
     curves.append(lab.layer('plot', samples, law, ls=':', label='1/sqrt(samples)'))
     logarithms = {'xscale': 'log', 'yscale': 'log', 'xlabel': 'samples'}

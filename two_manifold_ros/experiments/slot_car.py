@@ -49,11 +49,8 @@ READ_LINEARLY = {
 """
 The two HSE-HMMs once more as the paper reads them: by linear regression on the state.
 
-Bandwidths are chosen in closed loop by the error of the read-out. Sharpened weights forgive a
-state from which nothing can be read linearly, so what a state holds is looked for in these, and
-so is what the kernel alone does.
+Sharpened weights forgive a state from which nothing can be read linearly.
 """
-
 
 HZ = 10.0
 """Ticks in a second."""
@@ -129,10 +126,9 @@ def fit(settings: SlotCarRuns, car: int, report: lab.Progress) -> Comparison:
 def score(settings: SlotCarRuns, comparisons: Sequence[Comparison]) -> list[lab.Claim]:
     """Claim the order of the paper; what holds on most sets of cars only has no limit."""
     slack = settings.slack
-    names = [result.name for result in comparisons[0].results]
     curves = {
-        name: np.array([_rmse_m(each, index) for each in comparisons])
-        for index, name in enumerate(names)
+        result.name: np.array([_rmse_m(each, index) for each in comparisons])
+        for index, result in enumerate(comparisons[0].results)
     }
     errors = {name: curve.mean(axis=1) for name, curve in curves.items()}
     errors['blind'] = np.minimum(errors['mean'], errors['previous'])
@@ -149,40 +145,35 @@ def score(settings: SlotCarRuns, comparisons: Sequence[Comparison]) -> list[lab.
         )
     ]
     means = {name: curves[name].mean(axis=0) for name in METHODS}
-    # The paper compares learned models: "consistently lower for the duration of the prediction
-    # horizon". The previous position is right once more as a lap ends.
+    # The paper compares learned models. The previous position is right once more as a lap ends.
     others = np.minimum.reduce([means[name] for name in ('kalman', 'hmm', 'gaussian')])
     largest = float(np.max(means['manifold'] / others))
     what = f'the manifold HSE-HMM / least other model, largest of {len(others)} horizons'
     claims.append(lab.at_most(f'error of {what}', paper, largest, None))
     for where, limit in (('on the training data', None), ('where followed', slack)):
-        readings = {each: _readings_m(comparisons, each, learned=limit is None) for each in names}
+        # RMSE of linear readings of each car, metres.
+        linear, gauss, eigen = (
+            np.array(
+                [
+                    result.learned_m if limit is None else each.reading_rmse_m(result)
+                    for each in comparisons
+                    for result in each.results
+                    if result.name == name
+                ],
+                dtype=np.float64,
+            )
+            for name in ('kalman', gaussian, manifold)
+        )
         claims += [
             _smaller(
-                f'read from states {where}: {what}',
-                readings[better],
-                readings[worse],
-                most,
-                'Fig. 3(B): below 1',
+                f'read from states {where}: {what}', better, worse, most, 'Fig. 3(B): below 1'
             )
             for what, better, worse, most in (
-                ('Gaussian RBF / linear', gaussian, 'kalman', limit),
-                ('Laplacian eigenmap / Gaussian RBF', manifold, gaussian, slack),
+                ('Gaussian RBF / linear', gauss, linear, limit),
+                ('Laplacian eigenmap / Gaussian RBF', eigen, gauss, slack),
             )
         ]
     return claims
-
-
-def _readings_m(comparisons: Sequence[Comparison], name: str, *, learned: bool) -> Floats:
-    """Return the RMSE of linear readings of each car, learned from or followed, metres."""
-    found = []
-    for each in comparisons:
-        (result,) = (one for one in each.results if one.name == name)
-        if learned:
-            found.append(np.nan if result.learned_m is None else result.learned_m)
-        else:
-            found.append(np.nan if result.linear is None else each.reading_rmse_m(result))
-    return np.array(found)
 
 
 def _rmse_m(comparison: Comparison, index: int) -> Floats:
@@ -205,29 +196,24 @@ def draw(found: list[Comparison]) -> list[lab.Panel]:
     """Draw the readings of the first car, and the mean errors."""
     first, panels = found[0], []
     gaussian, manifold = (each.name for each in READ_LINEARLY.values())
+    track = np.concatenate(first.tracks)
+    true = lab.layer('plot', *track.T, '.', ms=2, label='true position')
+    # The track is in sight, the outliers of a method are not.
+    x, y = np.stack([np.nanmin(track, axis=0) - 0.3, np.nanmax(track, axis=0) + 0.3], axis=1)
     for result in first.results:
         if result.name in {'kalman', gaussian, manifold}:
-            true, read = (
-                lab.layer('plot', *np.concatenate(tracks).T, '.', ms=2, label=label)
-                for tracks, label in (
-                    (first.tracks, 'true position'),
-                    (result.linear or (), 'linear reading of the state'),
-                )
-            )
+            places = np.concatenate(result.linear or ()).T
+            read = lab.layer('plot', *places, '.', ms=2, label='linear reading of the state')
             title = f'{result.title}: RMSE {first.reading_rmse_m(result):.2f} m'
-            track = np.concatenate(first.tracks)
-            low, high = np.nanmin(track, axis=0), np.nanmax(track, axis=0)
-            # The track is in sight, the outliers of a method are not.
-            x, y = np.stack([low - 0.3, high + 0.3], axis=1)
             panels.append(lab.panel(title, true, read, aspect='equal', xlim=x, ylim=y))
     seconds = np.array(first.horizons[1:]) / first.rate_hz
-    errors = {
-        result.title: np.mean([_rmse_m(each, index) for each in found], axis=0)
-        for index, result in enumerate(first.results)
-        if result.name in METHODS
-    }
+    curves = []
+    for index, result in enumerate(first.results):
+        if result.name in METHODS:
+            errors = np.mean([_rmse_m(each, index) for each in found], axis=0)
+            curves.append(lab.layer('plot', seconds, errors, label=result.title))
     title = f'RMSE of predictions (m), mean of {len(found)} cars'
-    return [*panels, lab.panel(title, *lab.curves(seconds, errors), xlabel='seconds ahead')]
+    return [*panels, lab.panel(title, *curves, xlabel='seconds ahead')]
 
 
 run = lab.Runner(SlotCarRuns(), SlotCarRuns(1, SMALL, 1.5), fit, score, draw)

@@ -123,29 +123,19 @@ class OnlineTpsr:
         most: int,  # ticks of the stream: forecasts are means over all of it
         seed: int = 0,
     ) -> None:
-        channels = warm_up.shape[1]
+        channels, count = warm_up.shape[1], settings.observation_features
         self._horizons = horizons
-        self.observation_map = fourier_features(
-            channels,
-            settings.observation_features,
-            median_observation_distance(warm_up),
-            seed=2 * seed,
-        )
-        window_map = fourier_features(
-            window * channels,
-            settings.window_features,
-            median_distance(_windows(warm_up, window)),
-            seed=2 * seed + 1,
-            precision='single',
-        )
-        self.window_map = WithConstant(window_map)
+        distance = median_observation_distance(warm_up)
+        self.observation_map = fourier_features(channels, count, distance, seed=2 * seed)
+        count, distance = settings.window_features, median_distance(_windows(warm_up, window))
+        drawn = fourier_features(window * channels, count, distance, 2 * seed + 1, 'single')
+        self.window_map = WithConstant(drawn)
         # The ridge is chosen later: it counts only when the model is filtered with.
         learning = LearnerSettings(
             settings.states, settings.rank, 1.0, fold_every=settings.fold_every
         )
-        self._windows = WindowLearner(
-            self.window_map, self.observation_map, window, learning, most
-        )
+        maps = self.window_map, self.observation_map
+        self._windows = WindowLearner(*maps, window, learning, most)
         self._stream = warm_up[:0]
 
     def learn(self, stream: Floats) -> None:
@@ -157,9 +147,8 @@ class OnlineTpsr:
         r"""
         Return the model as of now, with a ridge of the observation covariance, per sample.
 
-        Its forecasts are :math:`\sum_t o_{t+h} \otimes (\hat S^{-1}\hat V^\top\varphi^H_t)`, which
-        is to observations what Boots & Gordon 2011, eq. 6d, is to tests: the mean over the
-        training ticks, weighted as the state implies.
+        Its forecasts are :math:`\sum_t o_{t+h} \otimes (\hat S^{-1}\hat V^\top\varphi^H_t)`, to
+        observations what Boots & Gordon 2011, eq. 6d, is to tests.
         """
         covariance = self._windows.learner.covariance
         covariance.ridge = ridge
@@ -196,15 +185,13 @@ class Course(NamedTuple):
         fit = len(self.training) - round(0.25 * len(self.training))
         return Course(self.training[:fit], self.training[fit:], self.window)
 
-    def starts(self) -> list[int]:
-        """Return where in the test part a filter is started: 15 places or fewer, evenly spread."""
-        spare = len(self.test) - self.lengths[1] - self.horizons
-        return list(np.unique(np.linspace(0, spare, 15).astype(np.int64)).tolist())
-
     def errors(self, forecaster: Forecaster) -> Floats:
         """Return (horizons,) squared errors on the test part, summed over channels."""
         (shortest, longest), horizons = self.lengths, self.horizons
-        table, total, starts = forecaster.table[:horizons], np.zeros(horizons), self.starts()
+        table, total = forecaster.table[:horizons], np.zeros(horizons)
+        # The filter is started at 15 places or fewer, evenly spread.
+        spare = len(self.test) - longest - horizons
+        starts = np.unique(np.linspace(0, spare, 15).astype(np.int64)).tolist()
         for start in starts:
             stretch = self.test[start : start + longest + horizons]
             states = forecaster.filter(stretch[:longest])[shortest - 1 :]
@@ -266,37 +253,30 @@ def fit(settings: OnlineSettings, car: int, report: lab.Progress) -> Curves:
 
 def score(settings: OnlineSettings, found: list[Curves]) -> list[lab.Claim]:
     """Claim that the curves of online and HSE-HMM coincide, below those of HMM and mean."""
-    name, mean = 'simulated slot cars', Curves(*np.mean(found, axis=0))
-    online = float(mean.online.mean())
-    ratios = mean.online / mean.hse
-    worst = f'error online / HSE-HMM, largest of {len(ratios)} horizons'
-    same, below, limit = 'Fig. 2B: 1', 'Fig. 2B: below 1', settings.limit
+    mean = Curves(*np.mean(found, axis=0))
+    ratios, online = mean.online / mean.hse, float(mean.online.mean())
     single = sorted(float(one.online.mean() / one.hse.mean()) for one in found)
     note = f' ({single[0]:.3g} to {single[-1]:.3g} of single cars)' if len(found) > 1 else ''
-    over = [float(online / each.mean()) for each in mean]
+    over, largest = [float(online / each.mean()) for each in mean], float(np.max(ratios))
+    same, below, limit = 'Fig. 2B: 1', 'Fig. 2B: below 1', settings.limit
+    worst = f'error online / HSE-HMM, largest of {len(ratios)} horizons'
     return [
-        lab.at_most(f'{name}: {worst}', same, float(np.max(ratios)), limit),
-        lab.at_most(
-            f'{name}: the same, of the mean over the horizons', same, over[2], limit, note
-        ),
-        lab.at_most(f'{name}: mean error online / HMM', below, over[1], 1.0),
-        lab.at_most(f'{name}: mean error online / mean measurement', below, over[0], 1.0),
+        lab.at_most(f'simulated slot cars: {what}', paper, ours, most, words)
+        for what, paper, ours, most, words in (
+            (worst, same, largest, limit, ''),
+            ('the same, of the mean over the horizons', same, over[2], limit, note),
+            ('mean error online / HMM', below, over[1], 1.0, ''),
+            ('mean error online / mean measurement', below, over[0], 1.0, ''),
+        )
     ]
 
 
 def draw(found: list[Curves]) -> list[lab.Panel]:
     """Draw the mean errors of all models; the two that should coincide differ in width."""
-    mean = Curves(*np.mean(found, axis=0))
-    seconds = np.arange(1, len(mean.online) + 1) / RATE_HZ
-    curves = [
-        lab.layer('plot', seconds, curve, lw=width, label=label)
-        for curve, width, label in (
-            (mean.mean, 1.4, 'mean measurement'),
-            (mean.hmm, 1.4, 'HMM by EM'),
-            (mean.hse, 3.5, 'HSE-HMM'),
-            (mean.online, 1.4, 'online TPSR'),
-        )
-    ]
+    labels, curves = ('mean measurement', 'HMM by EM', 'HSE-HMM', 'online TPSR'), []
+    for label, curve in zip(labels, np.mean(found, axis=0), strict=True):
+        seconds, width = np.arange(1, len(curve) + 1) / RATE_HZ, 3.5 if label == 'HSE-HMM' else 1.4
+        curves.append(lab.layer('plot', seconds, curve, lw=width, label=label))
     title = f'Squared error of standardised channels, mean of {len(found)} cars'
     return [lab.panel(title, *curves, xlabel='horizon (s)', ylim=(0.0, None))]
 

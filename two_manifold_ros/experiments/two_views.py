@@ -9,7 +9,6 @@ are learned with each other's help where neither is alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -28,21 +27,14 @@ HIDDEN = 2
 """Dimensions that the two views have in common, in both experiments."""
 
 
-@dataclass(frozen=True)
 class LinearView:
-    """A view x = M z + e with cov(z) = I and cov(e) = R R'."""
+    """A view x = M z + e of D columns, drawn with cov(z) = I and cov(e) = R R'."""
 
-    mixing: Floats  # M, (D, 2)
-    noise_root: Floats  # R, (D, D)
-
-    @classmethod
-    def draw(
-        cls, columns: int, rng: np.random.Generator, noise: tuple[float, float] = (3.0, 0.1)
-    ) -> LinearView:
-        """Draw a view of D columns by the noise's loudest and quietest standard deviation."""
-        mixing = rng.normal(size=(columns, HIDDEN))
+    def __init__(self, columns: int, rng: np.random.Generator) -> None:
+        self.mixing: Floats = rng.normal(size=(columns, HIDDEN))  # M
         directions = rng.normal(size=(columns, columns)) / np.sqrt(columns)
-        return cls(mixing, directions * np.geomspace(*noise, columns))
+        # The loudest and the quietest standard deviation of the noise.
+        self.noise_root: Floats = directions * np.geomspace(3.0, 0.1, columns)  # R
 
     def sample(self, hidden: Floats, rng: np.random.Generator) -> Floats:
         """Return rows (n, D) for hidden rows (n, 2)."""
@@ -62,7 +54,7 @@ class LinearView:
 def draw_views(seed: int) -> tuple[LinearView, LinearView]:
     """Draw two views of 10 and of 8 columns."""
     rng = np.random.default_rng(seed)
-    return LinearView.draw(10, rng), LinearView.draw(8, rng)
+    return LinearView(10, rng), LinearView(8, rng)
 
 
 class LinearSettings(NamedTuple):
@@ -72,13 +64,8 @@ class LinearSettings(NamedTuple):
     samples: tuple[int, ...] = (100, 320, 1_000, 3_200, 10_000, 32_000, 100_000)
 
 
-class Angles(NamedTuple):
-    """Angles (m, 3) in degrees for m numbers of samples, and of PCA for infinitely many."""
-
-    samples: tuple[int, ...]
-    found: Floats
-    bias: float
-
+Angles = tuple[tuple[int, ...], 'Floats', float]
+"""Numbers of samples, angles (3, m) in degrees for these, and of PCA for infinitely many."""
 
 METHODS = ('PCA', 'two-subspace PCA', 'reduced-rank regression')
 
@@ -96,13 +83,13 @@ def find_angles(settings: LinearSettings, seed: int, _: lab.Progress) -> Angles:
         regression = TwoSubspacePCA(HIDDEN, coupling='reduced-rank').fit(*rows)
         each = (plain, subspace.components_, regression.components_)
         found.append([views[0].angle(components.T) for components in each])
-    return Angles(settings.samples, np.array(found), views[0].bias())
+    return settings.samples, np.array(found).T, views[0].bias()
 
 
 def _mean_angles(found: list[Angles]) -> Floats:
     """Return the mean angle of each method for each number of samples: (3, m)."""
-    by_method = ([each.found[:, method] for each in found] for method in range(len(METHODS)))
-    return np.stack([np.array(each).mean(axis=0) for each in by_method])
+    means: Floats = np.mean([angles for _, angles, _ in found], axis=0)
+    return means
 
 
 def score_angles(settings: LinearSettings, found: list[Angles]) -> list[lab.Claim]:
@@ -116,15 +103,15 @@ def score_angles(settings: LinearSettings, found: list[Angles]) -> list[lab.Clai
     last, most = 'PCA: angle with most samples, relative to', float(means[0, -1])
     return [
         *claims,
-        lab.at_least(f'{last} its limit', paper, most / found[0].bias, 0.95),
+        lab.at_least(f'{last} its limit', paper, most / found[0][2], 0.95),
         lab.at_least(f'{last} {METHODS[1]}', paper, most / float(means[1, -1]), 10.0),
     ]
 
 
 def draw_angles(found: list[Angles]) -> list[lab.Panel]:
     """Draw the mean angles of all methods, and the angle of PCA of infinitely many samples."""
-    samples, bias = found[0].samples, found[0].bias
-    colours = (lab.Colour.VERMILION, lab.Colour.BLUE, lab.Colour.GREEN)
+    samples, _, bias = found[0]
+    colours = (lab.VERMILION, lab.BLUE, lab.GREEN)
     lines = [
         lab.layer('plot', samples, angles, marker='o', color=colour, label=name)
         for name, angles, colour in zip(METHODS, _mean_angles(found), colours, strict=True)
@@ -139,28 +126,20 @@ _QUICK = LinearSettings(10, (100, 1_000, 10_000))
 run_linear_iv = lab.Runner(LinearSettings(), _QUICK, find_angles, score_angles, draw_angles)
 
 
-class Pairs(NamedTuple):
-    """Noisy points on two rolls of one sheet."""
+def draw_pairs(count: int, width: float, noise: float, seed: int) -> tuple[Floats, list[Floats]]:
+    """
+    Draw points on a sheet evenly, (n, 2) from 0 to 1, and see them on two rolls of it, (n, 3).
 
-    latent: Floats  # (n, 2), places on the sheet, from 0 to 1 along both sides
-    views: tuple[Floats, Floats]  # (n, 3) each, rolled up along the first and the second side
-
-
-def roll(latent: Floats, side: int, width: float) -> Floats:
-    """Roll the sheet (n, 2) up along one of its sides; the axis of the roll is the last column."""
-    angle = 1.5 * np.pi + (4.5 * np.pi - 1.5 * np.pi) * latent[:, side]
-    section = angle[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    return np.column_stack([section, width * latent[:, 1 - side]])
-
-
-def draw_pairs(count: int, width: float, noise: float, seed: int) -> Pairs:
-    """Draw points on the sheet, evenly, and see them on rolls of a width with white noise."""
+    Each is rolled up along one of the sides, and has a width and white noise.
+    """
     rng = np.random.default_rng(seed)
-    latent = rng.random((count, 2))
-    first, second = (
-        roll(latent, side, width) + noise * rng.normal(size=(count, 3)) for side in (0, 1)
-    )
-    return Pairs(latent, (first, second))
+    latent, views = rng.random((count, 2)), []
+    for side in (0, 1):
+        angle = 1.5 * np.pi + (4.5 * np.pi - 1.5 * np.pi) * latent[:, side]
+        section = angle[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        rolled = np.column_stack([section, width * latent[:, 1 - side]])
+        views.append(rolled + noise * rng.normal(size=(count, 3)))
+    return latent, views
 
 
 class RollSettings(NamedTuple):
@@ -174,37 +153,28 @@ class RollSettings(NamedTuple):
     trials: int = 1
 
 
-class Case(NamedTuple):
-    """A width of the rolls, a noise, a coupling or none, and what is claimed of R2."""
-
-    name: str
-    width: float
-    noise: float
-    coupling: str
-    paper: str
-    limit: float
-
-
 USUAL, WIDE = 21.0, 50.0
 """Widths: an eigenmap unrolls the wide one if there is no noise, the usual one never."""
 
 CASES = (
-    Case('noise 1: one manifold', USUAL, 1.0, '', 'Fig. 2A, fails', 0.65),
-    Case('noise 1: two, Algorithm 1', USUAL, 1.0, 'gram-product', 'Fig. 2B', 0.95),
-    Case('noise 1: two, canonical', USUAL, 1.0, 'canonical', 'footnote 2', 0.95),
-    Case('noise 2: two, canonical', USUAL, 2.0, 'canonical', 'footnote 2', 0.8),
-    Case('wide, no noise: one manifold', WIDE, 0.0, '', 'section 3', 0.95),
-    Case('wide, noise 1: one manifold', WIDE, 1.0, '', 'section 3, fails', 0.85),
-    Case('wide, noise 1: two, Algorithm 1', WIDE, 1.0, 'gram-product', 'section 4', 0.95),
+    ('noise 1: one manifold', USUAL, 1.0, '', 'Fig. 2A, fails', 0.65),
+    ('noise 1: two, Algorithm 1', USUAL, 1.0, 'gram-product', 'Fig. 2B', 0.95),
+    ('noise 1: two, canonical', USUAL, 1.0, 'canonical', 'footnote 2', 0.95),
+    ('noise 2: two, canonical', USUAL, 2.0, 'canonical', 'footnote 2', 0.8),
+    ('wide, no noise: one manifold', WIDE, 0.0, '', 'section 3', 0.95),
+    ('wide, noise 1: one manifold', WIDE, 1.0, '', 'section 3, fails', 0.85),
+    ('wide, noise 1: two, Algorithm 1', WIDE, 1.0, 'gram-product', 'section 4', 0.95),
 )
+"""Name, width of the rolls, noise, coupling or none, the paper's result, and the limit of R2."""
 
 
 class Embeddings(NamedTuple):
-    """Pairs, and what a method made of them."""
+    """Pairs, see `draw_pairs`, and what a method made of them."""
 
-    pairs: Pairs
+    latent: Floats
+    rolls: list[Floats]
     views: tuple[Floats, Floats]  # (n, 2) each, the pairs embedded
-    scores: tuple[float, float]  # R2 of the place on the sheet that is read for new pairs
+    scores: list[float]  # of both: R2 of the place on the sheet that is read for new pairs
 
     @property
     def score(self) -> float:
@@ -216,59 +186,58 @@ def embed(
     settings: RollSettings, width: float, noise: float, coupling: str, seed: int
 ) -> Embeddings:
     """Embed pairs with a coupling, or each view alone where this is empty."""
-    pairs = draw_pairs(settings.points, width, noise, seed=2 * seed)
-    new = draw_pairs(settings.new_points, width, noise, seed=2 * seed + 1)
+    latent, rolls = draw_pairs(settings.points, width, noise, seed=2 * seed)
+    new, new_rolls = draw_pairs(settings.new_points, width, noise, seed=2 * seed + 1)
     if coupling:
         learner = LaplacianEigenmap(settings.dimension, settings.neighbours)
-        both = InstrumentalEigenmaps(HIDDEN, learner=learner, coupling=coupling).fit(*pairs.views)
+        both = InstrumentalEigenmaps(HIDDEN, learner=learner, coupling=coupling).fit(*rolls)
         views = both.embedding_, both.second_embedding_
-        embedded = both.transform(new.views[0]), both.transform_second(new.views[1])
+        embedded = both.transform(new_rolls[0]), both.transform_second(new_rolls[1])
     else:
         alone = LaplacianEigenmap(HIDDEN, settings.neighbours)
-        each = [ManifoldEmbedding(alone).fit(view) for view in pairs.views]
+        each = [ManifoldEmbedding(alone).fit(view) for view in rolls]
         views = each[0].embedding_, each[1].embedding_
-        embedded = each[0].transform(new.views[0]), each[1].transform(new.views[1])
+        embedded = each[0].transform(new_rolls[0]), each[1].transform(new_rolls[1])
     # The mean place of the ten nearest points is read.
-    first, second = (
-        KNeighborsRegressor(10).fit(view, pairs.latent).score(rows, new.latent)
+    scores = [
+        KNeighborsRegressor(10).fit(view, latent).score(rows, new)
         for view, rows in zip(views, embedded, strict=True)
-    )
-    return Embeddings(pairs, views, (first, second))
+    ]
+    return Embeddings(latent, rolls, views, scores)
 
 
 def unroll(settings: RollSettings, seed: int, report: lab.Progress) -> list[Embeddings]:
     """Unroll rolls of two widths alone and together, with and without noise."""
     found = []
-    for index, case in enumerate(CASES):
-        report(case.name, index / len(CASES))
-        found.append(embed(settings, case.width, case.noise, case.coupling, seed))
+    for index, (name, width, noise, coupling, *_) in enumerate(CASES):
+        report(name, index / len(CASES))
+        found.append(embed(settings, width, noise, coupling, seed))
     return found
 
 
 def score_rolls(settings: RollSettings, found: list[list[Embeddings]]) -> list[lab.Claim]:
     """Claim how well the place on the sheet can be read in each case."""
     claims = []
-    for case, each in zip(CASES, found[0], strict=True):
-        fails = case.paper.endswith('fails')
+    for (name, _, _, _, paper, limit), each in zip(CASES, found[0], strict=True):
+        fails = paper.endswith('fails')
         claim, slack = (lab.at_most, settings.slack) if fails else (lab.at_least, -settings.slack)
-        what = f'{case.name}: R2 on new pairs'
-        claims.append(claim(what, case.paper, each.score, case.limit + slack))
+        claims.append(claim(f'{name}: R2 on new pairs', paper, each.score, limit + slack))
     return claims
 
 
 def draw_rolls(found: list[list[Embeddings]]) -> list[lab.Panel]:
     """Draw the sheet, its rolls, both kinds of embedding, and scores."""
     alone, both = found[0][:2]
-    latent = alone.pairs.latent
+    latent = alone.latent
     # Red along one side and green along the other.
     colours = np.column_stack([latent, np.full(len(latent), 0.4)])
-    names = [case.name for case in CASES]
-    bars = lab.layer('barh', names, [each.score for each in found[0]], color=lab.Colour.SKY)
+    names = [name for name, *_ in CASES]
+    bars = lab.layer('barh', names, [each.score for each in found[0]], color=lab.SKY)
     panels = [
         lab.panel('the sheet', lab.dots(latent, colours)),
         lab.panel('R2 of new pairs, mean of x and y', bars, xlim=(0.0, 1.05)),
     ]
-    for row, (name, view) in enumerate(zip('xy', alone.pairs.views, strict=True)):
+    for row, (name, view) in enumerate(zip('xy', alone.rolls, strict=True)):
         rolled = lab.dots(view[:, [0, 2, 1]], colours)
         panels.append(lab.panel(f'{name}: rolled up, noise 1', rolled, solid=True))
         for many, each in (('one manifold', alone), ('two manifolds', both)):

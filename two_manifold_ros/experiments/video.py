@@ -4,8 +4,7 @@
 The experiment ``video``: a map of a room from nothing but the film of a camera in it.
 
 Boots & Gordon (2011), Fig. 3: 11,000 frames of a camera that circles a table in alternating
-directions. The true place and direction are known only to the linear read-out that scores the
-states.
+directions. The truth is known only to the linear read-out that scores the states.
 """
 
 from __future__ import annotations
@@ -57,17 +56,13 @@ class FilmSettings:
     ridge: float
 
     # Share of a window after which a frame counts 1/e as much as the present one. A window is a
-    # whole circuit: if all frames counted alike, two visits of a place would be alike only after
-    # the same walk around all of the room.
+    # whole circuit: if all frames counted alike, two visits of a place would differ.
     fading: float = 0.25
-    # Bandwidth of the kernel of single frames, in median distances between them. Successive frames
-    # are nearly the same: if each said sharply where it was taken, a filter would count the same
-    # evidence many times over and forget its direction. With half a median distance 82 % of
-    # directions are right, with twice that 96 % (room 0, 2,000 features).
+    # Bandwidth of the kernel of single frames, in median distances between them: successive frames
+    # are nearly the same, and a filter would count sharp evidence many times over.
     breadth: float = 2.0
-    # Frames that share an update of the bases, after which the filter adopts the model. Alone
-    # (Boots & Gordon 2011, eq. 9) each costs twice as much and loses part of the states: an
-    # update cuts directions off.
+    # Frames that share an update of the bases, which cuts directions off (Boots & Gordon 2011,
+    # eq. 9), after which the filter adopts the model.
     together: int = 10
     buffer: float = 1.3  # directions kept, in states; more than used, for the same reason
     lost: int = 12  # frames in a row, half a second, that a belief may contradict
@@ -98,17 +93,17 @@ class FrameWindows:
             self._maps = self._draw_maps()
             self._test = self._maps[0].transform(self._faded(window)[None])[0]
         windows, single = self._maps
-        points = np.stack([self._faded(window + 1), self._faded(0, past=True)])
-        next_test, history = windows.transform(points)
+        # A window of the past fades towards its begin.
+        before = np.ravel(self._frames[:window] * self._weights[::-1])
+        next_test, history = windows.transform(np.stack([self._faded(window + 1), before]))
         observation, newest = single.transform(self._frames[[window, -1]])
         sample = Sample(self._test, next_test, history, observation, newest)
         self._test = next_test
         return sample
 
-    def _faded(self, begin: int, *, past: bool = False) -> Floats:
-        """Return the window from a frame on, flat, fading away from the present."""
-        weights = self._weights[::-1] if past else self._weights
-        return np.ravel(self._frames[begin : begin + len(weights)] * weights)
+    def _faded(self, begin: int) -> Floats:
+        """Return the window from a frame on, flat, fading."""
+        return np.ravel(self._frames[begin : begin + len(self._weights)] * self._weights)
 
     def _draw_maps(self) -> tuple[FeatureMap, FeatureMap]:
         """Return the maps of windows and of frames, by distances of 50 windows or so."""
@@ -116,13 +111,11 @@ class FrameWindows:
         every = max(1, settings.window // 50)
         windows = np.array([self._faded(begin) for begin in range(0, settings.window + 2, every)])
         distance = float(np.median(pdist(windows)))
-        window_map = structured_fourier_features(
-            windows.shape[1], settings.window_features, distance, self._seed, 'single'
-        )
+        sizes, seed = (windows.shape[1], settings.window_features), self._seed
+        drawn = structured_fourier_features(*sizes, distance, seed, 'single')
         distance = settings.breadth * float(np.median(pdist(self._frames[::every])))
-        return WithConstant(window_map), fourier_features(
-            self._frames.shape[1], settings.frame_features, distance, self._seed + 1
-        )
+        sizes = self._frames.shape[1], settings.frame_features
+        return WithConstant(drawn), fourier_features(*sizes, distance, seed + 1)
 
 
 def reduced(picture: NDArray[np.uint8]) -> Floats:
@@ -136,32 +129,20 @@ class Trail:
     """Coordinates that were found one after the other, and move along with the basis."""
 
     def __init__(self, states: int) -> None:
-        self._rows = np.zeros((0, states))
-        self._newest: list[Floats] = []
-
-    @property
-    def rows(self) -> Floats:
-        """The (n, states) coordinates in the present basis."""
-        if self._newest:
-            self._rows = np.concatenate([self._rows, self._newest])
-            self._newest = []
-        return self._rows
+        self.rows = np.zeros((0, states))  # (n, states), in the present basis
 
     def move(self, matrix: Floats) -> None:
         """Express all rows in a new basis: new coordinates are the matrix times the old ones."""
-        rows = self.rows
-        states = rows.shape[1]
+        states = self.rows.shape[1]
         matrix = matrix[:states, :states]
-        moved = rows[:, : matrix.shape[1]] @ matrix.T
-        self._rows = np.zeros_like(rows)
-        self._rows[:, : moved.shape[1]] = moved
+        moved = self.rows[:, : matrix.shape[1]] @ matrix.T
+        self.rows = np.pad(moved, ((0, 0), (0, states - moved.shape[1])))
 
     def append(self, coordinates: Floats) -> None:
         """Add a row; coordinates beyond the states are left out, missing ones are zero."""
-        row = np.zeros(self._rows.shape[1])
-        coordinates = coordinates[: len(row)]
-        row[: len(coordinates)] = coordinates
-        self._newest.append(row)
+        row = coordinates[: self.rows.shape[1]]
+        row = np.pad(row, (0, self.rows.shape[1] - len(row)))
+        self.rows = np.concatenate([self.rows, row[None]])
 
 
 class FrameBelief(TpsrBelief):
@@ -187,15 +168,10 @@ class VideoLearner:
 
     def __init__(self, settings: FilmSettings) -> None:
         size, states = settings.window_features + 1, settings.states
-        constant = np.zeros(size)
+        constant, rank = np.zeros(size), round(settings.buffer * states)
         constant[-1] = 1.0
-        rank = round(settings.buffer * states)
-        self._learner = OnlineLearner(
-            LearnerSettings(states, rank, settings.ridge, fold_every=settings.together),
-            constant,
-            size,
-            settings.frame_features,
-        )
+        kept = LearnerSettings(states, rank, settings.ridge, fold_every=settings.together)
+        self._learner = OnlineLearner(kept, constant, size, settings.frame_features)
         self._settings = settings
         self._belief: FrameBelief | None = None
         self._observed: list[Floats] = []
@@ -213,7 +189,7 @@ class VideoLearner:
                 for view in self._learner.svd.newest:
                     self.views.append(view)
             if self._belief is None:
-                self._belief = self._new_belief()
+                self._belief = FrameBelief(self._learner.parameters(), self._settings.lost)
             else:
                 self._belief.adopt(self._learner.parameters(), move)
                 self.beliefs.move(move.left)
@@ -224,29 +200,21 @@ class VideoLearner:
 
     def follow(self) -> Floats:
         """Return the (n, states) beliefs at the same frames with all that is known by now."""
-        return filtered_states(self._new_belief(), self._observed)
-
-    def _new_belief(self) -> FrameBelief:
-        return FrameBelief(self._learner.parameters(), self._settings.lost)
-
-
-FIRST, LAST = 0.1, 0.7
-"""Shares of the frames between which a read-out is fitted; after the last one it is scored."""
+        belief = FrameBelief(self._learner.parameters(), self._settings.lost)
+        return filtered_states(belief, self._observed)
 
 
 class Reading(NamedTuple):
     """Angle and direction read from states of which the read-out saw none."""
 
-    first: int  # row of the first of them
     angles: Floats  # (n,), radians
-    directions: Floats  # (n,), +1 or -1
     r2: float  # explained share of the variance of the cosine and sine of the true angle
     right: float  # share of right directions
 
 
 def read(states: Floats, angles: Floats, directions: Ints) -> Reading:
     """Fit a linear read-out to (n, k) states in the middle, and use it on those at the end."""
-    first, last = (round(share * len(states)) for share in (FIRST, LAST))
+    first, last = (round(share * len(states)) for share in (0.1, 0.7))
     spread = np.sqrt((states[first:last] ** 2).mean(axis=0))
     inputs = np.column_stack([states / np.where(spread > 0.0, spread, 1.0), np.ones(len(states))])
     targets = np.column_stack([np.cos(angles), np.sin(angles), directions])
@@ -255,22 +223,16 @@ def read(states: Floats, angles: Floats, directions: Ints) -> Reading:
     found = inputs[last:] @ np.linalg.solve(square, seen.T @ targets[first:last])
     true = targets[last:, :2]
     missed = ((found[:, :2] - true) ** 2).sum() / ((true - true.mean(axis=0)) ** 2).sum()
-    way = np.where(found[:, 2] > 0.0, 1.0, -1.0)
-    return Reading(
-        first=last,
-        angles=np.arctan2(found[:, 1], found[:, 0]) % (2 * np.pi),
-        directions=way,
-        r2=1.0 - float(missed),
-        right=float((way == directions[last:]).mean()),
-    )
+    right = np.where(found[:, 2] > 0.0, 1.0, -1.0) == directions[last:]
+    read_angles = np.arctan2(found[:, 1], found[:, 0]) % (2 * np.pi)
+    return Reading(read_angles, 1.0 - float(missed), float(right.mean()))
 
 
 def gap(views: Floats, older: int) -> float:
     """
-    Return how far the newest view is from the nearest one of the circuit before.
+    Return how far the last of (n, k) views is from the nearest one, but for the last ``older``.
 
-    The (n, k) views end with the newest; the last ``older`` are too new to be of that circuit. The
-    unit is the distance between two views drawn at random (rms); NaN while all views are new.
+    The unit is the distance between two views drawn at random (rms); NaN if there is none.
     """
     places = views[:, 1:4]  # the first coordinate holds the constant
     if len(places) <= older:
@@ -294,11 +256,8 @@ class VideoSettings(NamedTuple):
 FIRST_ROOM = 3
 """Seed of the first room and its walk: settings were chosen on rooms 0 to 2."""
 
-KEPT_MAPS = (0.25, 0.875, 1.5)
-"""Steps after which maps are kept, in windows."""
-
 BEFORE = 0.875
-"""Circuits before which a map is open: 350 of 400 steps in the paper; a hand may be quicker."""
+"""Circuits before which a map is open: 350 of 400 steps in the paper."""
 
 
 class Found(NamedTuple):
@@ -324,15 +283,16 @@ def fit(settings: VideoSettings, seed: int, report: lab.Progress) -> Found:
     learner, window = VideoLearner(settings.film), settings.film.window
     maps: dict[int, Floats] = {}
     gaps: list[float] = []
-    kept = [round(share * window) for share in KEPT_MAPS]
+    # Steps after which maps are kept.
+    kept = [round(share * window) for share in (0.25, 0.875, 1.5)]
     film = room_video(FIRST_ROOM + seed, settings.width, settings.height, window)
     # Two seeds of random features.
     windows = FrameWindows(settings.film, seed=2 * seed)
-    truth = []
+    angles, ways = np.zeros(settings.frames), np.zeros(settings.frames, dtype=np.int64)
     for index, frame in enumerate(islice(film, settings.frames)):
         if index % 100 == 0:
             report(f'frame {index:,} of {settings.frames:,}', index / settings.frames)
-        truth.append((frame.angle, frame.direction))
+        angles[index], ways[index] = frame.angle, frame.direction
         sample = windows.push(frame.picture)
         if sample is None:
             continue
@@ -343,7 +303,6 @@ def fit(settings: VideoSettings, seed: int, report: lab.Progress) -> Found:
             if steps in kept:
                 maps[steps] = views[:steps]
     states = learner.follow()
-    angles, ways = np.array([each[0] for each in truth]), np.array([each[1] for each in truth])
     last = slice(-len(states), None)
     live = read(learner.beliefs.rows, angles[last], ways[last])
     reading = read(states, angles[last], ways[last])
@@ -384,17 +343,16 @@ def draw(films: list[Found]) -> list[lab.Panel]:
     gaps = lab.layer('plot', np.arange(1, len(found.gaps) + 1), found.gaps, color='black')
     back = lab.layer('axvline', found.steps_until(1.0), ls='--', label='the camera is back')
     panels.append(lab.panel('Gap in the map (typical distances)', gaps, back, xlabel='steps'))
-    states, ways = found.states[::4], found.directions[::4]
-    shown = lab.dots(states[:, 3:5], ways.astype(np.float64), cmap='coolwarm', alpha=0.5)
+    states, ways = found.states[::4, 3:5], found.directions[::4].astype(np.float64)
+    shown = lab.dots(states, ways, cmap='coolwarm', alpha=0.5)
     # The states of the first frames may be far out.
-    (left, low), (right, high) = np.percentile(states[:, 3:5], [1, 99], axis=0)
-    limits = {'xlim': (left, right), 'ylim': (low, high)}
-    panels.append(lab.panel('States of the filter, by direction', shown, **limits))
-    count = min(1500, len(found.reading.angles))
-    true = np.degrees(found.angles[-len(found.reading.angles) :][:count])
+    x, y = np.percentile(states, [1, 99], axis=0).T
+    panels.append(lab.panel('States of the filter, by direction', shown, xlim=x, ylim=y))
+    angles = found.reading.angles
+    true = np.degrees(found.angles[-len(angles) :][:1500])
     lines = (
-        lab.layer('plot', true, '.', color=lab.Colour.GREY, ms=6, label='true angle'),
-        lab.layer('plot', np.degrees(found.reading.angles[:count]), '.', ms=2, label='read'),
+        lab.layer('plot', true, '.', color=lab.GREY, ms=6, label='true angle'),
+        lab.layer('plot', np.degrees(angles[:1500]), '.', ms=2, label='read'),
     )
     panels.append(lab.panel('Angle read from the state (degrees)', *lines, xlabel='frames'))
     return panels

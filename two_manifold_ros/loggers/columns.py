@@ -74,10 +74,8 @@ def choose(table: Table, columns: Mapping[str, Column]) -> dict[str, Column]:
         # As the file has it, or without its unit.
         names = next((each for each in (table.heads, table.names) if choice.name in each), None)
         if names is None:
-            msg = (
-                f'{table.place}: there is no column {choice.name!r}; name one of '
-                f'{listed(table.heads)}'
-            )
+            known = listed(table.heads)
+            msg = f'{table.place}: there is no column {choice.name!r}; name one of {known}'
             raise InputError(msg)
         given[role] = names.index(choice.name)
     free = [at for at in range(len(table.names)) if at not in given.values()]
@@ -170,15 +168,12 @@ def read_columns(table: Table, columns: Mapping[str, Column]) -> Log:
         table.names[clock], table.units[clock] = 'time', ''
     chosen = choose(table, columns)
     for role, (name, unit, sign, at) in chosen.items():
-        count = table.names.count(table.names[at])
-        first = f' (the first of {count} columns of this name)' if count > 1 else ''
         said = unit or usual_unit(table.numbers(at)) or SI[role]
-        table.notes.append(f'{role} is {"-" * (sign < 0)}{name} in {said}{first}')
+        table.notes.append(f'{role} is {"-" * (sign < 0)}{name} in {said}')
         half = {'latitude': 'south', 'longitude': 'west'}.get(role)
         if half and role not in columns and not any(c[:1] == '-' for c in table.values(at)):
-            table.notes.append(
-                f'column {name!r} has no sign; if it is {half}, give --columns {role}=-{name}'
-            )
+            words = f'if it is {half}, give --columns {role}=-{name}'
+            table.notes.append(f'column {name!r} has no sign; {words}')
     read = {each.at for each in chosen.values()}
     time = chosen.pop('time')
     factors = {

@@ -36,11 +36,7 @@ if TYPE_CHECKING:
 
 
 def read_log(paths: Sequence[str | Path], columns: Mapping[str, Column]) -> Log:
-    """
-    Read files of one drive, or of one vehicle on one route.
-
-    A map of columns, see `columns.parse_columns`, counts in each file that has them.
-    """
+    """Read files of one drive; a map of columns counts in each file that has them."""
     files: list[Path] = []
     for path in map(Path, paths):
         with checked(path, 'file', 'name another one'):
@@ -65,25 +61,19 @@ def read_log(paths: Sequence[str | Path], columns: Mapping[str, Column]) -> Log:
         unnamed -= {*own}
         logs.append(read_columns(table, own))
     for role in unnamed:
-        msg = (
-            f'{files[0].parent}: no table has the column {columns[role].name!r} in a unit of '
-            f'{role}; give --columns columns that are there'
-        )
+        wanted = f'the column {columns[role].name!r} in a unit of {role}'
+        msg = f'{files[0].parent}: no table has {wanted}; give --columns columns that are there'
         raise InputError(msg)
     channels: dict[str, Channel] = {}
     for role in dict.fromkeys(role for log in logs for role in log.channels):
         parts = [log.channels[role] for log in logs if role in log.channels]
         parts.sort(key=lambda each: int(each.stamps.min()))
         if any(one.stamps.max() >= other.stamps.min() for one, other in pairwise(parts)):
-            msg = (
-                f'{", ".join(map(str, files))}: {role} is at the same time in two of these files; '
-                'import each into a bag of its own'
-            )
+            cause = f'{role} is at the same time in two of these files'
+            msg = f'{", ".join(map(str, files))}: {cause}; import each into a bag of its own'
             raise InputError(msg)
-        channels[role] = Channel(
-            np.concatenate([each.stamps for each in parts]),
-            np.concatenate([each.values for each in parts]),
-        )
+        stamps, values = zip(*((each.stamps, each.values) for each in parts), strict=True)
+        channels[role] = Channel(np.concatenate(stamps), np.concatenate(values))
     return Log(
         ', '.join(log.place for log in logs),
         ', '.join(dict.fromkeys(log.kind for log in logs)),
@@ -101,11 +91,9 @@ def _table_of(content: bytes, path: Path) -> Table:
 def _content(path: Path) -> bytes:
     with checked(path, 'file', 'name another one'):
         content = read_bytes(path, MOST_LOGGED)
-    if not content.strip():
-        msg = f'{path}: the file is empty; choose another recording'
-        raise InputError(msg)
-    if content.startswith(b'PK'):
-        msg = f'{path}: this is an archive; unpack it and name the folder'
+    if not content.strip() or content.startswith(b'PK'):
+        fault = 'this is an archive; unpack it and name the folder'
+        msg = f'{path}: {fault if content.strip() else "the file is empty; choose another one"}'
         raise InputError(msg)
     return content
 
@@ -169,16 +157,10 @@ def _phyphox_clock(table: Table) -> Callable[[Table, Ints], Ints] | None:
     starts = [number for number, cell in enumerate(table.cells(event)) if cell.upper() == 'START']
     if None in times or not starts:
         return None
-    own, system = np.rint(np.array([table.numbers(at) for at in times])[:, starts] * 1e9).astype(
-        np.int64
-    )
-
-    def stamps_at(_: Table, since: Ints) -> Ints:
-        part = np.clip(np.searchsorted(own, since, side='right') - 1, 0, None)
-        stamps: Ints = since + (system - own)[part]
-        return stamps
-
-    return stamps_at
+    seconds = np.array([table.numbers(at) for at in times])[:, starts]
+    own, system = np.rint(seconds * 1e9).astype(np.int64)
+    behind = system - own
+    return lambda _, since: since + behind[np.maximum(np.searchsorted(own, since, 'right') - 1, 0)]
 
 
 # The first message of a file; or zlib, which packs an XRZ.

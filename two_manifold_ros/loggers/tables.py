@@ -119,11 +119,8 @@ class Table:
 
         If not ``whole``, the rows stay. ``InputError`` names the first of too many to be damage.
         """
-        bad = [
-            f'line {row.line}: {fault}'
-            for row, fault in zip(self.rows, faults, strict=True)
-            if fault
-        ]
+        pairs = list(zip(self.rows, faults, strict=True))
+        bad = [f'line {row.line}: {fault}' for row, fault in pairs if fault]
         if bad:
             more = f', as in {len(bad) - 1} others of {len(self.rows)} lines' * (len(bad) > 1)
             if RARE * len(bad) > len(self.rows):
@@ -131,7 +128,7 @@ class Table:
                 raise InputError(msg)
             self.notes.append(f'{bad[0]}{more}: left out')
             if whole:
-                self.rows = [row for row, bad in zip(self.rows, faults, strict=True) if not bad]
+                self.rows = [row for row, fault in pairs if not fault]
 
 
 def read_table(text: str, place: str) -> Table:
@@ -140,7 +137,6 @@ def read_table(text: str, place: str) -> Table:
     _, kind, times, other, read, clock = form
     heads, below, rows, above = read(text, place)
     width = len(heads)
-    torn = rows.pop().line if rows and len(rows[-1].cells) < width else 0
     if not rows:
         msg = f'{place}: there is no line with data; choose another recording'
         raise InputError(msg)
@@ -155,15 +151,11 @@ def read_table(text: str, place: str) -> Table:
     units = [unit for _, unit in pairs]
     heads = [head[:LONGEST_NAME] for head in heads]
     table = Table(place, names, units, heads, rows, above, kind, times, clock)
-    if torn:
-        table.notes.append(f'line {torn}, the last one, is not whole: left out')
     table.leave([
         f'{len(row.cells)} values for {width} columns'
         * (len(row.cells) < width or any(row.cells[width:]))
         for row in rows
     ])  # fmt: skip
-    if len(above) > 2:
-        table.notes.append(f'the lines above line {rows[0].line} have no data')
     lat, long = table.find('lat latitude'), table.find('long lng longitude')
     if read is _sections:
         table.usual = {'time': OF_DAY, 'latitude': 'min', 'longitude': 'min'}
@@ -305,7 +297,7 @@ def aim_start(date: str, clock: str, notes: list[str]) -> int | None:
 
 
 _CREATED = re.compile(
-    r'(\d{1,2})/(\d{1,2})/(\d{4})(?:\s*(?:(?:at|@|,)\s*)?(\d{1,2}):(\d{2}))?', re.IGNORECASE
+    r'(?i)(\d{1,2})/(\d{1,2})/(\d{4})(?:\s*(?:(?:at|@|,)\s*)?(\d{1,2}):(\d{2}))?'
 )
 
 

@@ -23,17 +23,13 @@ if TYPE_CHECKING:
 _NONE = -(2**62)
 _SECOND_NS = 10**9
 _LONGEST_NS = 10**17
-"""Three years: no recording is as long, so that longer times count from 1970."""
+"""Three years: longer times count from 1970."""
 _SINCE_1970 = {'ns': 1e17, 'us': 1e14, 'ms': 1e11, 's': 1e8}
 """Times since 1970 of the years after 1973 in each unit, which no seconds reach."""
 
 
 def stamps_of(table: Table, at: int, unit: str, *, of_imu: bool) -> Ints:
-    """
-    Leave the rows of a table that have a time, and return their stamps (N,), nanoseconds.
-
-    ``InputError`` names the lines between which time steps back, or by most of the recording.
-    """
+    """Leave the rows of a table that have a time in order, and return their stamps (N,), ns."""
     cells, dates = table.cells(at), {''}
     if unit == TEXT:
         texts = list(map(time_of, cells))
@@ -121,11 +117,7 @@ Time: TypeAlias = tuple[int, bool, str]
 
 
 def time_of(text: str) -> Time | None:
-    """
-    Return ns since 1970 or midnight, whether there is a zone, and the date as written or nothing.
-
-    ``None`` stands for a text that is no time, as 05/03/2026, which may be in two months.
-    """
+    """Return ns since 1970 or midnight, whether there is a zone, and the date, if it is a time."""
     found = _TIME.fullmatch(' '.join(text[:60].upper().split()))
     if found is None:
         return None

@@ -75,11 +75,8 @@ def _samples(measured: Mapping[str, Channel], place: str, notes: list[str]) -> C
             there &= own[after] - own[before] <= usual_gap_ns(own)
     again, left = len(reference) - len(stamps), int((~there).sum())
     words = f'{again} of {len(reference)} IMU samples have the time of another one'
-    constant = [
-        f'{role} {f"{GRAVITY} m/s^2" if role == "accel_z" else "0"}'
-        for role in IMU_ROLES
-        if role not in measured
-    ]
+    rest = dict.fromkeys(IMU_ROLES, '0') | {'accel_z': f'{GRAVITY} m/s^2'}
+    constant = [f'{role} {value}' for role, value in rest.items() if role not in measured]
     if again > len(stamps):
         msg = f'{place}: {words}; record or name a time with more decimals'
         raise InputError(msg)
@@ -114,10 +111,8 @@ def _fixes(channels: Mapping[str, Channel], place: str, notes: list[str]) -> Cha
     if 'altitude' in channels:
         height = channels['altitude']
         if abs(usual := float(np.median(height.values))) > _HIGHEST_M:
-            msg = (
-                f'{place}: the usual altitude is {usual:.0f} m, above all ground; state its unit, '
-                "as in --columns 'altitude=COLUMN:mm'"
-            )
+            cure = "state its unit, as in --columns 'altitude=COLUMN:mm'"
+            msg = f'{place}: the usual altitude is {usual:.0f} m, above all ground; {cure}'
             raise InputError(msg)
         order = np.argsort(height.stamps, kind='stable')
         altitude = np.interp(found.stamps, height.stamps[order], height.values[order])
@@ -132,7 +127,7 @@ def _both(channels: Mapping[str, Channel], *roles: str) -> tuple[Ints, Floats]:
 
 
 _HIGHEST_M = 9000.0
-"""No road on earth is as high: a wrong altitude changes the scale of all positions."""
+"""No road on earth is as high."""
 _STANDING_NS = 1_000_000_000
 """Receivers have a fix a second at least: the same place after that is no repetition."""
 

@@ -60,28 +60,12 @@ class Canvas:
         """Paint a framed picture of a few dark and light shapes."""
         self.frame(left, low, width, height, (0.1, 0.5))
         inside = self.box(left + 0.06, low + 0.06, width - 0.12, height - 0.12)
-        picture = self._smooth_noise(self.grey[inside].shape, 0.3)
+        picture = self.smooth_noise(self.grey[inside].shape, 0.3)
         self.grey[inside] = 0.5 + 0.45 * np.tanh(2.5 * picture)
-
-    def trees(self, left: float, low: float, width: float, height: float) -> None:
-        """Paint what is seen outside of a window."""
-        seen = self.box(left, low, width, height)
-        self.grey[seen] = 0.6 + 0.12 * self._smooth_noise(self.grey[seen].shape, 0.25)
-
-    def books(self, left: float, low: float, width: float, height: float) -> None:
-        """Paint a row of upright books on a dark board."""
-        self.paint(left, low, width, height, 0.12)
-        place = left
-        while place < left + width - 0.1:
-            thickness = self._random.uniform(0.06, 0.16)
-            tall = height * self._random.uniform(0.65, 0.95)
-            shade = self._random.uniform(0.15, 0.95)
-            self.paint(place, low + 0.04, thickness, tall - 0.04, shade)
-            place += thickness
 
     def noise(self, strength: float, scale: float) -> None:
         """Add smooth noise of a standard deviation and of a size in metres."""
-        self.grey += strength * self._smooth_noise(self.grey.shape, scale)
+        self.grey += strength * self.smooth_noise(self.grey.shape, scale)
 
     def daylight(self, axis: int, dark: float) -> None:
         """Darken it away from the windows, which are at the end of an axis (0 rows, 1 columns)."""
@@ -96,7 +80,7 @@ class Canvas:
         ]
         return np.clip(self.grey * np.outer(*falls), 0.0, 1.0).astype(np.float32)
 
-    def _smooth_noise(self, shape: tuple[int, ...], scale: float) -> Floats:
+    def smooth_noise(self, shape: tuple[int, ...], scale: float) -> Floats:
         """Return noise of unit standard deviation, smooth over ``scale`` metres."""
         cell = scale * self.texels_per_metre
         coarse = self._random.standard_normal([4 + round(size / cell) for size in shape])
@@ -139,7 +123,13 @@ def _surfaces(
 
     shelves = _wall(width, height, (0.5, 0.05, 0.3), random)
     for row in range(5):
-        shelves.books(0.5, 0.2 + 0.42 * row, 2.6, 0.4)
+        place, low = 0.5, 0.2 + 0.42 * row
+        shelves.paint(place, low, 2.6, 0.4, 0.12)
+        while place < 0.5 + 2.6 - 0.1:  # books
+            thickness = random.uniform(0.06, 0.16)
+            tall, shade = 0.4 * random.uniform(0.65, 0.95), random.uniform(0.15, 0.95)
+            shelves.paint(place, low + 0.04, thickness, tall - 0.04, shade)
+            place += thickness
     shelves.poster(3.8, 1.0, 1.1, 1.4)
     shelves.poster(5.6, 0.9, 1.8, 1.2)
     shelves.grey *= 0.75  # far from the windows
@@ -148,7 +138,8 @@ def _surfaces(
     for left, shade in ((0.5, 0.98), (3.0, 0.92), (5.6, 1.0)):
         wide = 1.9
         windows.frame(left, 0.9, wide, 1.5, (0.25, shade))
-        windows.trees(left + 0.06, 0.96, wide - 0.12, 0.5)
+        seen = windows.box(left + 0.06, 0.96, wide - 0.12, 0.5)  # trees
+        windows.grey[seen] = 0.6 + 0.12 * windows.smooth_noise(windows.grey[seen].shape, 0.25)
         windows.paint(left + wide / 2 - 0.03, 0.9, 0.06, 1.5, 0.25)
     windows.paint(2.45, 0.2, 0.5, 2.4, 0.45)  # a curtain on one side only
 
@@ -238,19 +229,7 @@ class Room:
         surface = 2 * axis + forward[axis, each]
         across = np.where(axis == 0, place[1], place[0])
         up = np.where(axis == 2, place[1], place[2])
-        cls._put_table(origin, rays, surface, across, up)
-        return surface, across, up
-
-    @classmethod
-    def _put_table(
-        cls,
-        origin: Singles,
-        rays: Singles,
-        surface: Indices,
-        across: Singles,
-        up: Singles,
-    ) -> None:
-        """Overwrite what the table hides, in place: by its side, then by its top."""
+        # The table hides some: by its side, then by its top.
         axes, tall = np.array(cls.table[:2], dtype=np.float32), np.float32(cls.table[2])
         down = np.flatnonzero(rays[2] < 0)  # the eye is above the table
         ray = rays[:, down]
@@ -271,17 +250,11 @@ class Room:
         hidden = down[top]
         surface[hidden] = 6
         across[hidden], up[hidden] = (place[:, top] + 1) * axes[:, None]
+        return surface, across, up
 
 
-class CameraPose(NamedTuple):
-    """Place in metres; heading from x towards y, pitch upwards, roll to the right, in radians."""
-
-    x: float
-    y: float
-    z: float
-    heading: float
-    pitch: float
-    roll: float
+CameraPose = tuple[float, ...]
+"""x, y, z in metres; heading from x towards y, pitch upwards, roll to the right, in radians."""
 
 
 class RoomCamera:
@@ -320,11 +293,7 @@ class Step(NamedTuple):
 
 
 class RoomWalk:
-    """
-    An endless walk around the table, with a camera in a hand that shakes.
-
-    Fewer frames per circuit make the walker quicker and the hand shake faster in proportion.
-    """
+    """An endless walk around the table, with a camera in a hand that shakes."""
 
     frame_rate_hz = 24.0
     frames_per_circuit = 400  # unless another number is asked for
@@ -356,7 +325,13 @@ class RoomWalk:
 
     def step(self) -> Step:
         """Walk on to the next frame."""
-        wander = dict(zip(self.wander, self._wandered().tolist(), strict=True))
+        # Noise that is smoothed twice, which makes it weaker by the square root of two.
+        memory = self._memory
+        shocks = self._random.standard_normal(len(memory))
+        self._rough = memory * self._rough + np.sqrt(1 - memory**2) * shocks
+        self._smooth = memory * self._smooth + (1 - memory) * self._rough
+        values = self._spreads * self._smooth * math.sqrt(2.0)
+        wander = dict(zip(self.wander, values.tolist(), strict=True))
         if self._left <= 0.0:
             self._goal = -self._goal
             self._left = self._random.uniform(*self.circuits_one_way) * 2 * math.pi
@@ -365,7 +340,7 @@ class RoomWalk:
         self._angle = (self._angle + moved) % (2 * math.pi)
         self._left -= abs(moved)
         radius = self.radius_m + wander['radius']
-        pose = CameraPose(
+        pose = (
             radius * math.cos(self._angle),
             radius * math.sin(self._angle),
             self.height_m + wander['height'],
@@ -374,16 +349,6 @@ class RoomWalk:
             wander['roll'],
         )
         return Step(self._angle, 1 if self._ratio > 0.0 else -1, pose)
-
-    def _wandered(self) -> Floats:
-        """Return the next values of all wanders: noise that is smoothed twice."""
-        memory = self._memory
-        shocks = self._random.standard_normal(len(memory))
-        self._rough = memory * self._rough + np.sqrt(1 - memory**2) * shocks
-        self._smooth = memory * self._smooth + (1 - memory) * self._rough
-        # Smoothing makes noise weaker by the square root of two.
-        values: Floats = self._spreads * self._smooth * math.sqrt(2.0)
-        return values
 
 
 class RoomFrame(NamedTuple):

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from itertools import accumulate
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -39,11 +38,6 @@ class Driver:
     look_ahead = 0.3  # metres, a fifth of the way until the next choice
     bend_from = 0.8  # rad/m of turning: half of the track lies in such bends
 
-    def chance_of_low(self, track: Track, distance: float) -> float:
-        """Return the probability of the low throttle, with the car at a distance (m)."""
-        turning = abs(float(track.turning(np.float64(distance + self.look_ahead))[2]))
-        return self.bend if turning > self.bend_from else self.straight
-
 
 POLICIES = dict(
     zip(DRIVERS, (None, Driver(0.7, 0.3), Driver(0.3, 0.7), Driver(0.5, 0.5)), strict=True)
@@ -52,8 +46,7 @@ POLICIES = dict(
 Drivers by name, who say with which probability they choose; a steady one holds one throttle.
 
 The timid one brakes for bends, the bold one takes them at full throttle and rests in between, and
-the random one does not look. With 0.8 and 0.2 the importance weights of an experiment such as
-``actions`` would leave less than half as many samples' worth.
+the random one does not look.
 """
 
 
@@ -65,31 +58,24 @@ class SlotCarSettings:
     Raises ``InputError`` if a value is out of range.
     """
 
-    # Integer from 0 on. It draws the throttle, the bias and noise of the IMU and the camera.
-    seed: int = 0
+    seed: int = 0  # from 0 on; it draws the throttle, bias and noise of the IMU and the camera
     rate_hz: float = 100.0  # IMU samples per second, 1 to 1000 Hz
-    # Scales bias, noise and vibration of the IMU and the noise of the camera, 0 to 100 (no unit);
-    # 1 is a cheap MEMS IMU, 0 the truth.
-    noise: float = 1.0
-    # Scales the wander of the throttle and of the supply, 0 to 5 (no unit); 1 varies the speed at
-    # one place by about 5 %, 0 makes every lap of a steady driver the same.
+    noise: float = 1.0  # scales errors of IMU and camera, 0 (the truth) to 100; 1 is a cheap IMU
+    # Scales the wander of throttle and supply, 0 to 5; 1 varies the speed at a place by some 5 %.
     speed_wander: float = 1.0
     driver: str = 'steady'  # one of `DRIVERS`
 
     def __post_init__(self) -> None:
-        if self.seed < 0:
-            msg = f'The seed of the slot car is {self.seed}: choose an integer from 0 on.'
-            raise InputError(msg)
-        if self.driver not in DRIVERS:
-            names = ', '.join(DRIVERS)
-            msg = f'The driver of the slot car is {self.driver!r}: choose one of {names}.'
-            raise InputError(msg)
         ranges = {'rate_hz': (1.0, 1000.0), 'noise': (0.0, 100.0), 'speed_wander': (0.0, 5.0)}
-        for name, (low, high) in ranges.items():
-            value = getattr(self, name)
-            if not low <= value <= high:
-                msg = f'{name} of the slot car is {value:g}: choose {low:g} to {high:g}.'
-                raise InputError(msg)
+        choices = {name: f'{low:g} to {high:g}' for name, (low, high) in ranges.items()}
+        choices |= {'seed': 'an integer from 0 on', 'driver': f'one of {", ".join(DRIVERS)}'}
+        bad = [
+            name for name, (low, high) in ranges.items() if not low <= getattr(self, name) <= high
+        ]
+        bad += ['seed'] * (self.seed < 0) + ['driver'] * (self.driver not in DRIVERS)
+        for name in bad:
+            msg = f'{name} of the slot car is {getattr(self, name)}: choose {choices[name]}.'
+            raise InputError(msg)
 
     @property
     def period_ns(self) -> int:
@@ -97,11 +83,7 @@ class SlotCarSettings:
         return round(1e9 / self.rate_hz)
 
     def generator(self, purpose: str) -> np.random.Generator:
-        """
-        Return the random generator of a purpose, such as ``'bias'`` or ``'throttle'``.
-
-        Each has its own stream, so that more noise on the IMU does not change the driving.
-        """
+        """Return the random generator of a purpose, each with a stream of its own."""
         known = ('bias', 'throttle', 'imu', 'camera', 'driver', '/magnetometer', '/wheel')
         index = known.index(purpose)
         return np.random.default_rng(np.random.SeedSequence([self.seed, index]))
@@ -111,8 +93,7 @@ class Throttle:
     """
     A throttle with two slow Ornstein-Uhlenbeck processes on it, every ``step_s``.
 
-    ``command`` is what the driver commanded at the start of the last values, 0 to 1: with the
-    wander of a steady hand, without that of the supply.
+    ``command`` is what the driver commanded at the start of the last values, 0 to 1.
     """
 
     mean = 0.48  # share of the full voltage that the driver holds
@@ -122,23 +103,25 @@ class Throttle:
 
     def __init__(self, settings: SlotCarSettings, step_s: float) -> None:
         self._random = settings.generator('throttle')
-        self._memories = [math.exp(-step_s / time_s) for _, time_s in (self.hand, self.supply)]
-        spreads = [spread * settings.speed_wander for spread, _ in (self.hand, self.supply)]
-        self._values = [spread * self._random.standard_normal() for spread in spreads]
+        # Of both processes: memory in a step, scale of a shock, and value.
+        self._wanders: list[tuple[float, float, float]] = []
+        for spread, time_s in (self.hand, self.supply):
+            memory, spread_now = math.exp(-step_s / time_s), spread * settings.speed_wander
+            scale = spread_now * math.sqrt(1.0 - memory**2)
+            self._wanders.append((memory, scale, spread_now * self._random.standard_normal()))
         self.command = self.mean
-        self._shocks = [
-            spread * math.sqrt(1.0 - memory**2)
-            for spread, memory in zip(spreads, self._memories, strict=True)
-        ]
 
     def take(self, count: int, level: float | None = None) -> list[float]:
-        """
-        Return the next ``count`` values, 0 (shorted) to 1 (full voltage).
-
-        They are those of a steady hand, or of the ``level`` that a driver chose.
-        """
-        shocks = self._random.standard_normal((count, 2)).T.tolist()
-        hands, supplies = (self._wander(index, shocks[index]) for index in (0, 1))
+        """Return the next values, 0 to 1, of a steady hand or of the ``level`` of a driver."""
+        shocks, wanders = self._random.standard_normal((count, 2)).T.tolist(), []
+        for index, (memory, scale, newest) in enumerate(self._wanders):
+            values = [newest]
+            # Exact whatever the step.
+            for shock in shocks[index]:
+                values.append(memory * values[-1] + scale * shock)
+            self._wanders[index] = memory, scale, values.pop()
+            wanders.append(values)
+        hands, supplies = wanders
         held = [self.mean * (1.0 + hand) for hand in hands] if level is None else [level] * count
         self.command = min(max(held[0], 0.0), 1.0)
         return [
@@ -146,24 +129,9 @@ class Throttle:
             for command, supply in zip(held, supplies, strict=True)
         ]
 
-    def _wander(self, index: int, shocks: list[float]) -> list[float]:
-        """Return one value of a process per standard normal shock, exact whatever the step."""
-        memory, scale = self._memories[index], self._shocks[index]
-        *values, self._values[index] = accumulate(
-            shocks,
-            lambda value, shock: memory * value + scale * shock,
-            initial=self._values[index],
-        )
-        return values
-
 
 class Motion:
-    """
-    A point mass in the slot: distance and speed along the track.
-
-    The ``distance`` (m) counts from the first start line and grows on from lap to lap; the
-    ``speed`` (m/s) is never negative.
-    """
+    """A point mass in the slot: ``distance`` (m) since the first start, and ``speed`` (m/s)."""
 
     # All per kilogram of car, so m/s^2 unless said.
     stall = 4.0  # pull of the motor at full voltage, standing
@@ -176,11 +144,9 @@ class Motion:
         self.distance = 0.0
         self.speed = 0.0
         # Cells of a millimetre: a step at 1 kHz is longer, so there is no need to interpolate.
-        cells = round(track.length * 1000)
-        self._cells = cells
+        self._cells = cells = round(track.length * 1000)
         self._cells_per_metre = cells / track.length
-        middles = np.arange(cells, dtype=np.float64) + 0.5
-        s = middles * (track.length / cells)
+        s = (np.arange(cells, dtype=np.float64) + 0.5) * (track.length / cells)
         frame = track.frame(s)
         bend = np.einsum('nij,ni->nj', frame, track.curvature(s))
         weight = GRAVITY * frame[:, 2]
@@ -225,29 +191,23 @@ def true_imu(track: SpaceCurve, distance: Floats, speed: Floats, acceleration: F
 
 
 class ImuNoise:
-    """
-    The errors of one IMU: a bias drawn once, white noise, and vibration that grows with speed.
+    """The errors of one IMU: a bias drawn once, white noise, vibration that grows with speed."""
 
-    A faster IMU is noisier per sample.
-    """
-
-    # Of the accelerometer (m/s^2) and the gyroscope (rad/s) at noise 1:
-    bias_spread = np.repeat([0.2, 0.02], 3)
-    density = np.repeat([4e-3, 2e-4], 3)  # of the white noise, per root hertz
-    vibration = np.repeat([0.3, 0.03], 3)  # per m/s of speed
     typical_speed = 1.5  # m/s, at which messages state the variances
 
     def __init__(self, settings: SlotCarSettings) -> None:
-        self._random = settings.generator('imu')
-        bias = settings.generator('bias').standard_normal(6)
-        self.bias = settings.noise * self.bias_spread * bias
-        self._white = settings.noise * self.density * np.sqrt(settings.rate_hz / 2.0)
-        self._vibration = settings.noise * self.vibration
+        self._random, noise = settings.generator('imu'), settings.noise
+        # Of the accelerometer (m/s^2) and the gyroscope (rad/s); density per root hertz, vibration
+        # per m/s of speed.
+        spread, density, vibration = np.repeat([[0.2, 0.02], [4e-3, 2e-4], [0.3, 0.03]], 3, axis=1)
+        self.bias = noise * spread * settings.generator('bias').standard_normal(6)
+        self._white = noise * density * np.sqrt(settings.rate_hz / 2.0)
+        self._vibration = noise * vibration
 
     def disturb(self, values: Floats, speed: Floats) -> Floats:
         """Return the (n, 6) true values with errors, given the (n,) speeds in m/s."""
         shape = np.sqrt(self.variances(speed))
-        return values + self.bias + shape * self._random.standard_normal(values.shape)
+        return np.asarray(values + self.bias + shape * self._random.standard_normal(values.shape))
 
     def variances(self, speed: Floats | float = typical_speed) -> Floats:
         """Return the (..., 6) variances without the bias, (m/s^2)^2 and (rad/s)^2."""
@@ -299,10 +259,11 @@ class SlotCar:
         self._choices = settings.generator('driver')
         self._level: float | None = None
         self._chance = 1.0
-        self._held = 0  # samples since the last choice
+        self._held = 0  # samples so far
         self._ready: deque[SlotCarSample] = deque()
         # After 20 s, many times its time constant, the car has forgotten how it started.
-        self._drive(self._throttle.take(round(20.0 / self._step_s)))
+        for throttle in self._throttle.take(round(20.0 / self._step_s)):
+            self._motion.step(throttle, self._step_s)
 
     def step(self) -> SlotCarSample:
         """Return the next sample."""
@@ -311,27 +272,22 @@ class SlotCar:
             self._ready.extend(self._measure(np.array([self._next_state() for _ in range(32)])))
         return self._ready.popleft()
 
-    def _drive(self, throttles: list[float]) -> None:
-        for throttle in throttles:
-            self._motion.step(throttle, self._step_s)
-
-    def _choose(self, driver: Driver) -> None:
-        """Let the driver choose, when he has held the last choice for long enough."""
-        if self._level is None or self._held * self._period_ns >= driver.hold_s * 1e9:
-            low = driver.chance_of_low(self.track, self._motion.distance)
-            chosen = int(self._choices.random() >= low)
-            self._level, self._chance = driver.levels[chosen], (low, 1.0 - low)[chosen]
-            self._held = 0
-        self._held += 1
-
     def _next_state(self) -> tuple[float, ...]:
         """Drive on by one sample; return the true state before, as `_measure` takes it."""
-        if self._driver is not None:
-            self._choose(self._driver)
-        throttles, motion = self._throttle.take(self._steps, self._level), self._motion
+        driver, motion = self._driver, self._motion
+        # A driver chooses when he has held the last choice for long enough.
+        if driver and self._held % math.ceil(driver.hold_s * 1e9 / self._period_ns) == 0:
+            ahead = np.float64(motion.distance + driver.look_ahead)
+            bends = abs(float(self.track.turning(ahead)[2])) > driver.bend_from
+            low = driver.bend if bends else driver.straight
+            chosen = int(self._choices.random() >= low)
+            self._level, self._chance = driver.levels[chosen], (low, 1.0 - low)[chosen]
+        self._held += 1
+        throttles = self._throttle.take(self._steps, self._level)
         acceleration = motion.acceleration(throttles[0])
         state = motion.distance, motion.speed, acceleration, self._throttle.command, self._chance
-        self._drive(throttles)
+        for throttle in throttles:
+            motion.step(throttle, self._step_s)
         return state
 
     def _measure(self, states: Floats) -> list[SlotCarSample]:

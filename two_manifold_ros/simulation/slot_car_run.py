@@ -34,8 +34,7 @@ def room_field(positions: Floats) -> Floats:
     """
     Return the (n, 3) magnetic field at (n, 3) positions in metres, tesla.
 
-    Steel in the room disturbs that of the earth: here the gradient of a smooth potential, the
-    same in every run, of waves of a metre and more and some 6 microtesla.
+    Steel disturbs it: the gradient of a smooth potential, of waves of a metre and more.
     """
     random = np.random.default_rng(7)
     lengths = random.uniform(1.0, 4.0, 12)  # metres
@@ -49,36 +48,21 @@ def room_field(positions: Floats) -> Floats:
     return field
 
 
-Read: TypeAlias = 'Callable[[Floats, Floats, Floats], Floats]'
-"""
-From positions (n, 3), quaternions (n, 4) and speeds (n,) to readings (n, m).
-
-One call or many give the same.
-"""
-
-
-def _magnetometer(random: np.random.Generator) -> Read:
+def _magnetometer(
+    bias: Floats, random: np.random.Generator, run: tuple[Floats, Floats, Floats]
+) -> Floats:
     """Return the field in the axes of the car, that of what is near the sensor and noise."""
-    bias = 1e-6 * random.standard_normal(3)
-
-    def read(positions: Floats, quaternions: Floats, speeds: Floats) -> Floats:
-        del speeds
-        body = Rotation.from_quat(quaternions).inv().apply(room_field(positions))
-        return np.asarray(body + bias + 0.5e-6 * random.standard_normal(body.shape))
-
-    return read
+    positions, quaternions, _ = run
+    body = Rotation.from_quat(quaternions).inv().apply(room_field(positions))
+    return np.asarray(body + 1e-6 * bias + 0.5e-6 * random.standard_normal(body.shape))
 
 
-def _wheel(random: np.random.Generator) -> Read:
+def _wheel(
+    radius: Floats, random: np.random.Generator, run: tuple[Floats, Floats, Floats]
+) -> Floats:
     """Return the speed that a wheel measures, m/s: its radius is known to 2 %, and it slips."""
-    factor = 1.0 + 0.02 * random.standard_normal()
-
-    def read(positions: Floats, quaternions: Floats, speeds: Floats) -> Floats:
-        del positions, quaternions
-        slip = 0.02 * random.standard_normal(len(speeds))
-        return np.asarray(factor * speeds * (1.0 + slip))[:, None]
-
-    return read
+    slip = 0.02 * random.standard_normal(len(run[2]))
+    return np.asarray((1.0 + 0.02 * radius) * run[2] * (1.0 + slip))[:, None]
 
 
 class FurtherSensor(NamedTuple):
@@ -87,23 +71,19 @@ class FurtherSensor(NamedTuple):
     topic: str  # of its messages
     msgtype: str
     fields: tuple[str, ...]
-    # Returns what reads it in one run, from a random generator.
-    begin: Callable[[np.random.Generator], Read]
+    # Of what is drawn once in a run, standard normal numbers, as many as fields, a generator, and
+    # positions (n, 3), quaternions (n, 4) and speeds (n,) it makes readings (n, m).
+    measure: Callable[[Floats, np.random.Generator, tuple[Floats, Floats, Floats]], Floats]
 
-    def reader(self, settings: SlotCarSettings) -> Read:
-        """Return what reads it in a run; the same settings give the same readings."""
-        return self.begin(settings.generator(self.topic))
+    def reader(self, settings: SlotCarSettings) -> Callable[..., Floats]:
+        """
+        Return what reads it in a run, from positions, quaternions and speeds.
 
-    def message(self, header: dict[str, Any], values: Floats) -> dict[str, Any]:
-        """Return a message with a reading (m,)."""
-        message: dict[str, Any] = {'header': header}
-        for field, value in zip(self.fields, values.tolist(), strict=True):
-            inner = message
-            *path, last = field.split('.')
-            for name in path:
-                inner = inner.setdefault(name, {})
-            inner[last] = value
-        return message
+        The same settings give the same readings, and one call or many.
+        """
+        random = settings.generator(self.topic)
+        drawn = random.standard_normal(len(self.fields))
+        return lambda *run: self.measure(drawn, random, run)
 
 
 SENSORS = {
@@ -153,20 +133,16 @@ def simulate(
     track: Track | None = None,
 ) -> SlotCarRun:
     """
-    Drive a number of laps, or a number of IMU samples.
+    Drive a number of ``laps``, or a number of IMU ``samples``, on the usual track or another.
 
-    ``settings``: seed, rate, noise and wander. ``laps``: whole laps to drive; the last sample is
-    the first one that completes them. ``samples``: IMU samples to take instead. ``report``:
-    receives the progress. ``track``: another one than the usual. Raises ``InputError``: unless
-    exactly one of the two is given and is at least 1.
+    The last sample is the first one that completes the laps. Raises ``InputError`` unless exactly
+    one of the two is given and is at least 1.
     """
     goal = laps if samples is None else samples
-    if goal is None or (laps is not None and samples is not None):
-        msg = 'The slot car needs a number of laps or one of samples, and not both.'
-        raise InputError(msg)
-    if goal < 1:
-        what = 'laps' if samples is None else 'samples'
-        msg = f'The slot car was asked for {goal} {what}: laps and samples start at 1.'
+    if goal is None or goal < 1 or (laps is not None and samples is not None):
+        msg = (
+            f'The slot car drives 1 lap or 1 sample at least, not {laps} laps, {samples} samples.'
+        )
         raise InputError(msg)
     car = SlotCar(settings, track)
     taken: list[SlotCarSample] = []
@@ -187,7 +163,7 @@ def imu_message(stamp_ns: int, imu: Floats, variances: Floats) -> dict[str, Any]
     Return one ``sensor_msgs/msg/Imu``.
 
     ``imu`` is (6,), specific force in m/s^2 and angular rate in rad/s; ``variances`` are theirs,
-    "unknown" to ROS if all are zero. The covariances are row-major (9,), as ROS has them.
+    "unknown" to ROS if all are zero.
     """
     return {
         'header': header_of(stamp_ns, IMU_FRAME),
@@ -208,15 +184,6 @@ def reference_message(stamp_ns: int, position: Floats, quaternion: Floats) -> di
     }
 
 
-def sensor_message(
-    name: str, stamp_ns: int, values: Floats
-) -> tuple[str, str, int, dict[str, Any]]:
-    """Return topic, type, stamp and message of a reading (m,) of one of `SENSORS`."""
-    sensor = SENSORS[name]
-    message = sensor.message(header_of(stamp_ns, IMU_FRAME), values)
-    return sensor.topic, sensor.msgtype, stamp_ns, message
-
-
 def _vector(values: Floats) -> dict[str, float]:
     return dict(zip('xyz', values.tolist(), strict=True))
 
@@ -234,11 +201,7 @@ def sensor_readings(run: SlotCarRun, name: str) -> Floats:
 
 
 def run_to_recording(run: SlotCarRun, sensors: Sequence[str] = ()) -> Recording:
-    """
-    Return what reading the bag of `write_run` gives.
-
-    ``sensors`` are names of `SENSORS`.
-    """
+    """Return what reading the bag of `write_run` gives; ``sensors`` are names of `SENSORS`."""
     every = samples_per_reference(run.settings.rate_hz)
     stamps = run.stamps_ns[::every]
     positions = Camera(run.settings).see(run.positions[::every])[:, :2]
@@ -253,11 +216,7 @@ def run_to_recording(run: SlotCarRun, sensors: Sequence[str] = ()) -> Recording:
 
 
 def write_run(run: SlotCarRun, path: str | Path, sensors: Sequence[str] = ()) -> None:
-    """
-    Write a new rosbag2 (mcap) with ``/imu``, ``/reference`` and some of `SENSORS`.
-
-    Raises ``InputError`` if the path exists already, or `rosbags` is missing.
-    """
+    """Write a new rosbag2 (mcap) of a run; raise ``InputError`` if the path exists already."""
     with BagWriter(path) as bag:
         write_messages(run, bag, sensors=sensors)
 
@@ -278,7 +237,17 @@ def write_messages(
         if index % every == 0:
             pose = reference_message(stamp, seen[index // every], run.quaternions[index])
             bag.write(REFERENCE_TOPIC, REFERENCE_TYPE, stamp, pose)
+            header = header_of(stamp, IMU_FRAME)
             for name, values in readings.items():
-                bag.write(*sensor_message(name, stamp, values[index // every]))
+                topic, msgtype, fields, _ = SENSORS[name]
+                message: dict[str, Any] = {'header': header}
+                # A field of several names is within others.
+                for field, value in zip(fields, values[index // every].tolist(), strict=True):
+                    inner = message
+                    *path, last = field.split('.')
+                    for part in path:
+                        inner = inner.setdefault(part, {})
+                    inner[last] = value
+                bag.write(topic, msgtype, stamp, message)
         if report is not None and index % 1000 == 0:
             report('writing', index / len(run.stamps_ns))
