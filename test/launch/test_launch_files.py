@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launch files, executed on stand-ins, and files of parameters, against the package."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 import importlib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from launch_double import describe, everything, named, parameters, Remembered
+from launch_double import describe, named, parameters, Remembered, text_of
 import pytest
 
 from two_manifold_ros.interface.parameters import PARAMETERS
@@ -19,19 +19,7 @@ ONBOARD = ROOT / 'launch' / 'onboard.launch.py'
 GIVEN = {'model': 'm.npz', 'folder': 'learned', 'bag': 'b', 'bags': "['b']", 'robots': 'a b'}
 """Arguments that have no default, of any file."""
 
-TOPICS = {
-    'filter_node': {'imu'},
-    'trainer_node': {'imu', 'reference'},
-    'slot_car_node': {'imu', 'reference'},
-    'updater_node': {'imu', 'reference'},
-}
-TYPES = {
-    'bool': bool,
-    'double': float,
-    'integer': int,
-    'string': str,
-    'string_array': list[str],
-}
+TYPES = {'bool': bool, 'double': float, 'integer': int, 'string': str, 'string_array': list[str]}
 
 
 def argument_names(description: Remembered) -> set[str]:
@@ -56,7 +44,8 @@ def test_what_a_launch_file_names_is_there_and_described_and_used(path):
         name = node['executable']
         assert callable(getattr(entry_points, name))
         assert (ROOT / 'resource' / 'lib' / name).is_file()
-        assert {source for source, _ in node.get('remappings', ())} <= TOPICS[name]
+        topics = {'imu'} if name == 'filter_node' else {'imu', 'reference'}
+        assert {source for source, _ in node.get('remappings', ())} <= topics
         kinds = {each.name: each.kind for each in PARAMETERS[name].table()}
         kinds['use_sim_time'] = 'bool'
         given = [part for part in node['parameters'] if isinstance(part, dict)]
@@ -69,19 +58,9 @@ def test_what_a_launch_file_names_is_there_and_described_and_used(path):
                 assert type(value) is TYPES[kinds[key]], key
     # Included files exist and know the arguments.
     for include in named(description, 'IncludeLaunchDescription'):
-        said = {word for part in everything(include) for word in words(part.args)}
-        (name,) = (word for word in said if word.endswith('.launch.py'))
-        known = argument_names(describe(ROOT / 'launch' / name))
+        included = text_of(include.args[0], description.table).rpartition('/')[2]
+        known = argument_names(describe(ROOT / 'launch' / included))
         assert {key for key, _ in include.kwargs['launch_arguments']} <= known
-
-
-def words(part: object) -> Iterator[str]:
-    """Yield all words in nested lists."""
-    if isinstance(part, str):
-        yield part
-    elif isinstance(part, list | tuple):
-        for each in part:
-            yield from words(each)
 
 
 def test_without_rviz_a_warning_takes_its_place():
@@ -175,22 +154,18 @@ LIVE, ENDING = SimpleNamespace(is_shutdown=False), SimpleNamespace(is_shutdown=T
 DONE, FAILED = SimpleNamespace(returncode=0), SimpleNamespace(returncode=1)
 
 
-@pytest.mark.parametrize(
-    ('name', 'program'),
-    [
-        ('train', 'trainer_node'),
-        ('demo', 'trainer_node'),
-        ('replay', 'a/filter_node'),
-        ('replay', 'play'),
-    ],
-)
-def test_what_fails_makes_the_launch_fail_unless_it_is_ended(name, program):
-    path = ROOT / 'launch' / f'{name}.launch.py'
-    end = handlers(path, namespace='a', rviz='false')[program]
-    with pytest.raises(RuntimeError):
-        end(FAILED, LIVE)
-    end(FAILED, ENDING)
-    end(DONE, LIVE)
+def test_what_fails_makes_the_launch_fail_unless_it_is_ended():
+    for name, programs in (
+        ('train', ['trainer_node']),
+        ('demo', ['trainer_node']),
+        ('replay', ['a/filter_node', 'play']),
+    ):
+        ends = handlers(ROOT / 'launch' / f'{name}.launch.py', namespace='a', rviz='false')
+        for program in programs:
+            with pytest.raises(RuntimeError):
+                ends[program](FAILED, LIVE)
+            ends[program](FAILED, ENDING)
+            ends[program](DONE, LIVE)
 
 
 def test_a_bag_is_played_after_the_filter_is_active_and_ends_the_launch_unless_it_is_shown():
@@ -209,16 +184,13 @@ def test_a_bag_is_played_after_the_filter_is_active_and_ends_the_launch_unless_i
         describe(path, 'ros2bag', **GIVEN)
 
 
-@pytest.mark.parametrize(
-    ('robots', 'why'),
-    [
+def test_a_fleet_of_wrong_names_is_refused_before_anything_starts():
+    for robots, why in (
         *((each, 'names no robots, or one twice') for each in ('', 'a,/a', '/')),
         *((each, 'is no namespace') for each in ('a b-c', 'a 2car', 'a b//c', 'a ä', 'a b__c')),
-    ],
-)
-def test_a_fleet_of_wrong_names_is_refused_before_anything_starts(robots, why):
-    with pytest.raises(RuntimeError, match=why):
-        describe(ROOT / 'launch' / 'fleet.launch.py', **GIVEN | {'robots': robots})
+    ):
+        with pytest.raises(RuntimeError, match=why):
+            describe(ROOT / 'launch' / 'fleet.launch.py', **GIVEN | {'robots': robots})
 
 
 def test_a_page_is_served_on_request_and_a_missing_library_only_warned_of(

@@ -37,7 +37,7 @@ def connect(talk: Talk, health: Health) -> Publisher:
 
 class Feed:
     """
-    A run that is published sample after sample, with each so-manieth of its positions.
+    A run that is published sample after sample, with ``every`` so-manieth of its positions.
 
     Of these samples were ``sent``; positions are ``moved`` by (3,) metres, and ``spoil`` changes
     each message of the IMU.
@@ -51,9 +51,8 @@ class Feed:
         reference: Publisher | None = None,
         every: int = 2,
     ) -> None:
-        self._talk, self._run, self._every = talk, run, every
-        self._imu, self._reference = imu, reference
-        self.sent = 0
+        self._talk, self._run, self._imu = talk, run, imu
+        self.reference, self.every, self.sent = reference, every, 0
         self.moved = np.zeros(3)
         self.spoil: Callable[[Imu], object] = lambda _: None
 
@@ -66,10 +65,10 @@ class Feed:
             message = to_message('sensor_msgs/msg/Imu', fields)
             self.spoil(message)
             self._imu.publish(message)
-            if positions and self._reference is not None and index % self._every == 0:
+            if positions and self.reference is not None and index % self.every == 0:
                 place = run.positions[index] + self.moved
                 seen = reference_message(stamp, place, run.quaternions[index])
-                self._reference.publish(to_message('geometry_msgs/msg/PoseStamped', seen))
+                self.reference.publish(to_message('geometry_msgs/msg/PoseStamped', seen))
             self._talk.spin(pause_s)
         self.sent += count
 

@@ -12,17 +12,16 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 import numpy as np
-from raw_imu import raw_imu
 from rclpy.serialization import serialize_message
 from updater_feed import SMALL, small_session, tpsr_session
 
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.updater_session import UpdaterSession
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.assessment import Health, Level, Publisher
-from two_manifold_ros.interface.messages import Message
+from two_manifold_ros.interface.assessment import Level
+from two_manifold_ros.interface.messages import Message, Topic
 from two_manifold_ros.interface.transforms import OdometryFrame
-from two_manifold_ros.nodes import live_input, trainer_node
+from two_manifold_ros.nodes import callbacks, live_input, trainer_node
 from two_manifold_ros.nodes.live_input import (
     live_marks,
     live_odometry,
@@ -35,6 +34,7 @@ from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.recordings.ros_messages import to_message
 from two_manifold_ros.recordings.satellite_fixes import east_north
 
+FLOAT, IMU = 'std_msgs/msg/Float64', 'sensor_msgs/msg/Imu'
 POSE = 'geometry_msgs/msg/PoseStamped'
 PLACE = {'x': 1.5, 'y': -2.5, 'z': 9.0}
 FIX = 'sensor_msgs/msg/NavSatFix'
@@ -60,65 +60,66 @@ def fix(
     return raw(FIX, {**place, 'status': {'status': status}}, seconds)
 
 
-SILENT = 6.0
+class Stand:
+    """What stands for a node, with what takes the messages of each topic that it subscribes."""
 
+    now_ns = 77
 
-def stand_in(msgtype: str = '', **changes: object) -> Any:  # noqa: ANN401 - for a node
-    """Return what stands for a node, whose topics are published as one type."""
-    driver = SimpleNamespace(topic_type=msgtype, node_namespace='/', node_name='driver')
-    known = {
-        'now_ns': 77,
-        'get_logger': lambda: SimpleNamespace(info=lambda _: None, warning=lambda _: None),
-        'get_publishers_info_by_topic': lambda _: [driver],
-        'resolve_topic_name': lambda name: f'/{name.lstrip("/")}',
-    }
-    return SimpleNamespace(**known | changes)
+    def __init__(self, **types: str) -> None:
+        # In which each topic is published; of other topics nothing is.
+        self.types = types
+        self.take: dict[str, Callable[[bytes], object]] = {}
+
+    def get_logger(self) -> Any:  # noqa: ANN401 - a stand-in as well
+        return SimpleNamespace(info=lambda _: None)
+
+    def get_publishers_info_by_topic(self, name: str) -> list[Any]:
+        types = [self.types[name[1:]]] if name[1:] in self.types else []
+        return [
+            SimpleNamespace(topic_type=each, node_namespace='/', node_name='driver')
+            for each in types
+        ]
+
+    def count_publishers(self, name: str) -> int:
+        return len(self.get_publishers_info_by_topic(name))
+
+    def resolve_topic_name(self, name: str) -> str:
+        return f'/{name.lstrip("/")}'
+
+    def subscribe(self, topic: Topic, take: Callable[[bytes], object], *_: object) -> None:
+        self.take[topic.name] = take
 
 
 def test_an_odometry_is_taken_and_says_what_is_missing(monkeypatch):
     now_s = [0.0]
     monkeypatch.setattr(live_input, 'monotonic', lambda: now_s[0])
-    taken: list[Callable[[bytes], object]] = []
-    node = stand_in(subscribe=lambda topic, take: taken.append(take) or topic)
+    node: Any = Stand()
     frame = OdometryFrame('map', 'base_link')
     live = live_odometry(node, 'odom', frame)
     # Nothing can be found at once.
     assert live.complaint == ('odometry', '')
     now_s[0] = 10.0
     assert '/odom: no odometry came yet' in live.complaint[1]
-    (take,) = taken
-    take(raw('nav_msgs/msg/Odometry', {'child_frame_id': 'base_link'}, frame='wheels'))
+    node.take['odom'](
+        raw('nav_msgs/msg/Odometry', {'child_frame_id': 'base_link'}, frame='wheels')
+    )
     assert live.complaint == ('odometry', '')
     assert frame.frame == 'wheels'
 
 
 class Recorder:
-    """A recording with stand-ins for its topics."""
+    """A recording, and the node that stands for its own."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now_s = 0.0
-        self.heard: dict[str, Any] = {'received': False}
-        self.imu = SimpleNamespace(name='/imu', health=self._health, listen=self._listen)
-        self.reference = SimpleNamespace(topic='/reference', problem='', find=lambda: None)
-        monkeypatch.setattr(trainer_node, 'ImuTopic', lambda *_: self.imu)
-        monkeypatch.setattr(trainer_node, 'LiveTopic', self._listen_to_positions)
-        monkeypatch.setattr(trainer_node, 'monotonic', lambda: self.now_s)
-        self.live = LiveRecording(stand_in(), '', 'until finish')
+        for module in (callbacks, live_input, trainer_node):
+            monkeypatch.setattr(module, 'monotonic', lambda: self.now_s)
+        self.node: Any = Stand()
+        self.live, self.take = LiveRecording(self.node, '', 'until finish'), self.node.take
 
-    def _health(self, timeout_s: float) -> Health:
-        return Health(timeout_s=timeout_s, **self.heard)
-
-    def _listen(self, take: Callable[[bytes], object]) -> None:
-        self.take_imu = take
-
-    def _listen_to_positions(
-        self, _: object, __: str, begin: Callable[[str], Callable[[bytes], object]], **_given: str
-    ) -> SimpleNamespace:
-        self.begin = begin
-        return self.reference
-
-    def start_reference(self, msgtype: str) -> None:
-        self.take_reference = self.begin(msgtype)
+    def publish(self, **types: str) -> None:
+        self.node.types |= types
+        self.live.find()
 
     @property
     def state(self) -> tuple[Level, str]:
@@ -127,16 +128,16 @@ class Recorder:
 
 def test_both_topics_are_recorded_and_what_is_missing_is_named(monkeypatch):
     recorder = Recorder(monkeypatch)
+    live, take = recorder.live, recorder.take
     with pytest.raises(InputError, match='No IMU message came on /imu'):
-        recorder.live.recording(use_receive_time=False)
-    recorder.take_imu(raw('sensor_msgs/msg/Imu', {'angular_velocity': {'z': 3.0}}))
+        live.recording(use_receive_time=False)
+    take['imu'](raw(IMU, {'angular_velocity': {'z': 3.0}}))
     with pytest.raises(InputError, match='No position came on /reference'):
-        recorder.live.recording(use_receive_time=False)
-    recorder.start_reference(POINT)
-    recorder.take_reference(raw(POINT, {'point': PLACE}))
-    recorder.take_imu(b'\x00\x01\x00\x00')
-    recorder.take_reference(b'\x00\x01')
-    live = recorder.live
+        live.recording(use_receive_time=False)
+    recorder.publish(reference=POINT)
+    take['reference'](raw(POINT, {'point': PLACE}))
+    take['imu'](b'\x00\x01\x00\x00')
+    take['reference'](b'\x00\x01')
     assert live.counts == {'imu_messages': 1, 'reference_messages': 1, 'malformed': 2}
     for is_received, stamp_ns in ((False, 7_000_000_005), (True, 77)):
         recording = live.recording(use_receive_time=is_received)
@@ -149,33 +150,29 @@ def test_both_topics_are_recorded_and_what_is_missing_is_named(monkeypatch):
 
 def test_what_is_awaited_or_comes_no_more_is_named_with_its_cause(monkeypatch):
     recorder = Recorder(monkeypatch)
+    take, begin = recorder.take, 'recording until finish, but no '
     assert recorder.state == (Level.WARN, 'waiting')
-    recorder.heard['silence_s'] = SILENT
+    recorder.now_s = 6.0
     assert recorder.state == (Level.ERROR, 'no_publisher')
-    recorder.heard['publishers'] = (Publisher('sensor_msgs/msg/Imu'),)
+    recorder.publish(imu=IMU)
     assert recorder.state == (Level.ERROR, 'silent')
-    recorder.heard = {'publishers': recorder.heard['publishers']}
-    recorder.take_imu(b'garbage')
+    take['imu'](b'garbage')
     assert recorder.state == (Level.ERROR, 'malformed')
-    recorder.take_imu(raw_imu(10**9, [1.0] * 6))
+    take['imu'](raw(IMU, {}))
     assert recorder.state == (Level.WARN, 'no_reference')
-    recorder.reference.problem = 'which type'
+    recorder.publish(reference=FLOAT)
     assert recorder.state == (Level.WARN, 'reference_type')
-    recorder.reference.problem = ''
-    recorder.start_reference(POSE)
-    recorder.take_reference(raw(POSE, {}))
+    recorder.publish(reference=POSE)
+    take['reference'](raw(POSE, {}))
     assert recorder.live.assessment == (Level.OK, None, '', 'recording until finish')
-    recorder.now_s = SILENT
+    recorder.now_s = 12.0
+    take['imu'](raw(IMU, {}))
     assert recorder.state == (Level.WARN, 'reference_gone')
-    begin = 'recording until finish, but no '
     assert recorder.live.assessment.why == f'{begin}position came on /reference for 6 s'
-    recorder.heard['silence_s'] = SILENT
+    recorder.now_s = 18.0
     assert recorder.state == (Level.WARN, 'silent')
     assert f'{begin}data: no IMU message on /imu for 6.0 s' in recorder.live.assessment.why
-    assert recorder.live.summary == '1 IMU messages on /imu, 1 positions on /reference'
-
-
-FLOAT = 'std_msgs/msg/Float64'
+    assert recorder.live.summary == '2 IMU messages on /imu, 1 positions on /reference'
 
 
 class HeardSensor:
@@ -184,13 +181,13 @@ class HeardSensor:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, msgtype: str = FLOAT) -> None:
         self.now_s = 10.0
         self.held: list[tuple[float, ...]] = []
-        self.node = node = stand_in(msgtype, subscribe=lambda _, take: setattr(self, 'take', take))
+        self.node: Any = Stand(wheel=msgtype)
         monkeypatch.setattr(live_input, 'monotonic', lambda: self.now_s)
-        self.live = live_sensor(node, SensorTopic('wheel', ('data',)), self.held.append)
+        self.live = live_sensor(self.node, SensorTopic('wheel', ('data',)), self.held.append)
 
     def hear(self, value: float, at_s: float) -> None:
         self.now_s = at_s
-        self.take(serialize_message(to_message(FLOAT, {'data': value})))
+        self.node.take['wheel'](serialize_message(to_message(FLOAT, {'data': value})))
 
     def cause(self, at_s: float) -> str:
         self.now_s = at_s
@@ -219,7 +216,7 @@ def test_a_sensor_that_comes_no_more_is_reported_after_twice_its_longest_step_an
     assert 'the filter goes on without it' in other.live.complaint[1]
     other.hear(1.0, 8.2)
     assert other.cause(8.3) == ''
-    other.node.get_publishers_info_by_topic = lambda _: []
+    other.node.types.clear()
     assert other.cause(9.1) == ''
     assert other.cause(9.3) == 'sensor_gone'
 
@@ -271,19 +268,15 @@ def test_fixes_are_positions_in_the_plane_of_the_first_one_that_the_next_agrees_
     assert positions.session.learner.head.origin is None
     assert positions.take(fix(50.0001, 10.0002, np.nan, 7))
     origin = GeodeticOrigin(50.0, 10.0, 100.0)
-    assert (positions.session.learner.head.origin, positions.session.learner.head.frame_id) == (
-        origin,
-        'map',
-    )
+    head = positions.session.learner.head
+    assert (head.origin, head.frame_id) == (origin, 'map')
     there = east_north(np.array([50.0001]), np.array([10.0002]), np.array([100.0]), origin)
     assert [each[1:] for each in positions.seen] == [(0.0, 0.0), pytest.approx(there[0])]
     assert not positions.take(fix(123.0, 10.0, 100.0, 8))
     assert positions.counts() == {'used': 2, 'no_fix': 8, 'duplicate_stamp': 1}
     # One that is known stays.
     known = Reference()
-    known.session.learner.head = replace(
-        known.session.learner.head, origin=GeodeticOrigin(50.0, 10.0, 0.0)
-    )
+    known.session.learner.head = replace(head, origin=GeodeticOrigin(50.0, 10.0, 0.0))
     assert known.take(fix(50.001, 10.0, 0.0, 1))
     assert known.seen[0][1:] == pytest.approx((0.0, 111.2), abs=0.5)
 
@@ -303,12 +296,11 @@ def test_positions_of_another_origin_are_not_used():
         (FIX, None, [fix(50.0, 10.0, 100.0, second) for second in (8, 9)]),
     ):
         positions = Reference(msgtype)
-        positions.session.learner.head = replace(
-            positions.session.learner.head, frame_id='map', origin=known
-        )
+        learner = positions.session.learner
+        learner.head = replace(learner.head, frame_id='map', origin=known)
         assert not any(map(positions.take, messages))
         assert positions.counts() == {'other_origin': len(messages)}
-        assert positions.session.learner.head.origin == known
+        assert learner.head.origin == known
 
 
 def test_marks_count_by_stamp_or_arrival_and_a_type_that_is_not_installed_is_a_complaint():
@@ -321,15 +313,12 @@ def test_marks_count_by_stamp_or_arrival_and_a_type_that_is_not_installed_is_a_c
         ('std_msgs/msg/Beacon', b'', None),
     ):
         stamps: list[int] = []
-        taken: list[Callable[[bytes], object]] = []
         laps: Any = SimpleNamespace(take_mark=stamps.append, mark_problem='')
-        node = stand_in(msgtype, subscribe=lambda _, take, taken=taken: taken.append(take))
+        node: Any = Stand(line=msgtype)
         marks = live_marks(node, 'line', lambda laps=laps: laps)
         if stamp_ns is None:
-            assert not taken
-            words = f'as {msgtype}, which is not installed'
-            assert words in marks.complaint[1]
+            assert not node.take
+            assert f'as {msgtype}, which is not installed' in marks.complaint[1]
         else:
-            (take,) = taken
-            take(message)
+            node.take['line'](message)
             assert (stamps, marks.complaint) == ([stamp_ns], ('mark_topic', ''))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The updater: it learns over DDS, what it learned outlives it, and filters are handed it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 import re
 import signal
@@ -21,7 +21,7 @@ from other_models import small_tpsr, tolerant
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParameters
 from rclpy.task import Future
-from ros_talk import Board, Health, NodeProcess, stamp_of
+from ros_talk import Board, Health, stamp_of
 from sensor_msgs.msg import Imu
 from std_srvs.srv import Trigger
 
@@ -34,7 +34,6 @@ RATE_HZ = 20
 FIRST = 40 * RATE_HZ
 """Samples of the first four laps; a training lasts for as long as the machine takes."""
 
-
 USUAL_M = 0.1
 """Median error of a position with models of a few laps; the mean position errs by 1.5 m."""
 
@@ -43,12 +42,6 @@ def median_error(run: SlotCarRun, published: list[PoseWithCovarianceStamped]) ->
     places = [[each.pose.pose.position.x, each.pose.pose.position.y] for each in published]
     where = np.searchsorted(run.stamps_ns, list(map(stamp_of, published)))
     return float(np.median(np.linalg.norm(places - run.positions[where, :2], axis=1)))
-
-
-def children(process: NodeProcess) -> set[int]:
-    """Return the processes that a process has started and that still are there."""
-    listed = Path(f'/proc/{process.process.pid}/task').glob('*/children')
-    return {int(pid) for each in listed for pid in each.read_text().split()}
 
 
 def has_learned(values: Mapping[str, str]) -> bool:
@@ -69,13 +62,8 @@ def drive_until_heard(
 
 
 def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(talk, start, tmp_path):
-    chosen = {
-        'learner': 'map',
-        'horizons': [0, 5, 10],
-        'checkpoint_folder': tmp_path,
-        'checkpoint_s': 1.0,
-        'input_timeout_s': 20.0,
-    }
+    chosen = {'learner': 'map', 'horizons': [0, 5, 10], 'checkpoint_folder': tmp_path}
+    chosen |= {'checkpoint_s': 1.0, 'input_timeout_s': 20.0}
     node = start('updater_node', **chosen)
     health = Health(talk)
     run = simulate(SlotCarSettings(seed=6, rate_hz=RATE_HZ), laps=60)
@@ -97,7 +85,8 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(talk, start
     talk.call(Trigger, 'updater_node/save')
     talk.until(lambda: int(health.values['checkpoints_written']) > written, 'a checkpoint')
     assert health.values['callback_errors'] == '0'
-    beside = children(node)
+    listed = Path(f'/proc/{node.process.pid}/task').glob('*/children')
+    beside = {pid for each in listed for pid in each.read_text().split()}
     assert beside
     assert 'no model yet' not in node.said
     assert node.stop(signal.SIGKILL) == -signal.SIGKILL
@@ -136,40 +125,34 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(talk, start
 )
 @pytest.mark.parametrize('is_set', [True, False])
 def test_the_next_model_is_a_parameter_and_then_swapped_in(name, namespace, full, is_set):
-    clients: dict[str, Any] = {}
-    heard_on: dict[str, Callable[[DiagnosticArray], object]] = {}
-    ready = {'is': False}
-
-    def create_client(_: object, service: str) -> SimpleNamespace:
-        made = SimpleNamespace(asked=[], future=Future(), service_is_ready=lambda: ready['is'])
-        made.call_async = lambda request: made.asked.append(request) or made.future
-        clients[service] = made
-        return made
-
-    node: Any = SimpleNamespace(
-        get_namespace=lambda: namespace,
-        guard=lambda callback: callback,
-        create_client=create_client,
-        create_subscription=lambda _, topic, callback, __: heard_on.update({topic: callback}),
-    )
-    asks = FilterClient(node, name)
-    setting, swapping = (clients[f'{full}/{each}'] for each in ('set_parameters', 'swap_model'))
-    for ready['is'] in (False, True):
-        asks.hand_over('new.npz')
-    ((parameter,),) = [each.parameters for each in setting.asked]
-    assert (parameter.name, parameter.value.string_value) == ('next_model', 'new.npz')
-    assert not swapping.asked
-    results = [SetParametersResult(successful=is_set)]
-    setting.future.set_result(SetParameters.Response(results=results))
-    assert len(swapping.asked) == is_set
-    # The diagnostics of that node alone are heard.
-    heard: list[Mapping[str, str]] = []
-    asks.listen(heard.append)
     statuses = [
         DiagnosticStatus(name=each, values=[KeyValue(key='model', value=each)])
         for each in ('filter_node', 'car/filter_node', 'other/filter', 'car/updater_node')
     ]
-    heard_on['/diagnostics'](DiagnosticArray(status=statuses))
+    said = DiagnosticArray(status=statuses)
+    ready, asked, future = [False], [], Future()
+    node: Any = SimpleNamespace(
+        get_namespace=lambda: namespace,
+        guard=lambda callback: callback,
+        create_client=lambda _, service: SimpleNamespace(
+            service_is_ready=lambda: ready[0],
+            call_async=lambda request: asked.append((service, request)) or future,
+        ),
+        create_subscription=lambda _, topic, hear, __: topic == '/diagnostics' and hear(said),
+    )
+    asks = FilterClient(node, name)
+    for ready[0] in (False, True):
+        asks.hand_over('new.npz')
+    ((service, request),) = asked
+    (parameter,) = request.parameters
+    assert service == f'{full}/set_parameters'
+    assert (parameter.name, parameter.value.string_value) == ('next_model', 'new.npz')
+    results = [SetParametersResult(successful=is_set)]
+    future.set_result(SetParameters.Response(results=results))
+    assert [each for each, _ in asked[1:]] == [f'{full}/swap_model'] * is_set
+    # The diagnostics of that node alone are heard.
+    heard: list[Mapping[str, str]] = []
+    asks.listen(heard.append)
     assert heard == [{'model': full[1:]}]
 
 
@@ -180,24 +163,17 @@ SPEED = 4.0
 MOST_SENT = 8000
 """Samples until another model runs: 86 laps, of which some 12 are enough on an idle machine."""
 
-HORIZONS = (0, 5, 10)
-LEARNING = {
-    'learner': 'tpsr',
-    'horizons': list(HORIZONS),
-    'reference_type': 'geometry_msgs/msg/PoseStamped',
-}
-
 
 def test_a_better_model_is_handed_over(talk, start, tmp_path):
     """The camera is moved: the model that was trained before is wrong by as much."""
     recording = run_to_recording(simulate(SlotCarSettings(seed=5, rate_hz=20.0), laps=4))
     old_model = tmp_path / 'old.npz'
     # To it nothing is novel, so that it is never silent.
-    save_model(tolerant(small_tpsr(recording, HORIZONS)), old_model)
+    save_model(tolerant(small_tpsr(recording, (0, 5, 10))), old_model)
     filter_node = start('filter_node', model=old_model)
-    updater = start(
-        'updater_node', filter_node='filter_node', checkpoint_folder=tmp_path, **LEARNING
-    )
+    learning = {'learner': 'tpsr', 'horizons': [0, 5, 10], 'checkpoint_folder': tmp_path}
+    kind = 'geometry_msgs/msg/PoseStamped'
+    updater = start('updater_node', filter_node='filter_node', reference_type=kind, **learning)
     words = Board(talk)
     positions = talk.listen(PoseWithCovarianceStamped, 'position', 1000)
     run = simulate(SlotCarSettings(seed=6, rate_hz=1.0 / SAMPLE_S), laps=200)
