@@ -63,22 +63,20 @@ def fix(
 class Stand:
     """What stands for a node, with what takes the messages of each topic that it subscribes."""
 
-    now_ns = 77
+    now_ns, now_s = 77, 0.0
 
-    def __init__(self, **types: str) -> None:
+    def __init__(self) -> None:
         # In which each topic is published; of other topics nothing is.
-        self.types = types
+        self.types: dict[str, str] = {}
         self.take: dict[str, Callable[[bytes], object]] = {}
 
     def get_logger(self) -> Any:  # noqa: ANN401 - a stand-in as well
         return SimpleNamespace(info=lambda _: None)
 
     def get_publishers_info_by_topic(self, name: str) -> list[Any]:
-        types = [self.types[name[1:]]] if name[1:] in self.types else []
-        return [
-            SimpleNamespace(topic_type=each, node_namespace='/', node_name='driver')
-            for each in types
-        ]
+        types = [kind for topic, kind in self.types.items() if name == f'/{topic}']
+        named = {'node_namespace': '/', 'node_name': 'driver'}
+        return [SimpleNamespace(topic_type=each, **named) for each in types]
 
     def count_publishers(self, name: str) -> int:
         return len(self.get_publishers_info_by_topic(name))
@@ -90,54 +88,38 @@ class Stand:
         self.take[topic.name] = take
 
 
-def test_an_odometry_is_taken_and_says_what_is_missing(monkeypatch):
-    now_s = [0.0]
-    monkeypatch.setattr(live_input, 'monotonic', lambda: now_s[0])
-    node: Any = Stand()
+@pytest.fixture
+def node(monkeypatch: pytest.MonkeyPatch) -> Stand:
+    """Return a node by whose time everything goes."""
+    node = Stand()
+    for module in (callbacks, live_input, trainer_node):
+        monkeypatch.setattr(module, 'monotonic', lambda: node.now_s)
+    return node
+
+
+def test_an_odometry_is_taken_and_says_what_is_missing(node):
     frame = OdometryFrame('map', 'base_link')
     live = live_odometry(node, 'odom', frame)
     # Nothing can be found at once.
     assert live.complaint == ('odometry', '')
-    now_s[0] = 10.0
+    node.now_s = 10.0
     assert '/odom: no odometry came yet' in live.complaint[1]
-    node.take['odom'](
-        raw('nav_msgs/msg/Odometry', {'child_frame_id': 'base_link'}, frame='wheels')
-    )
+    fields = {'child_frame_id': 'base_link'}
+    node.take['odom'](raw('nav_msgs/msg/Odometry', fields, frame='wheels'))
     assert live.complaint == ('odometry', '')
     assert frame.frame == 'wheels'
 
 
-class Recorder:
-    """A recording, and the node that stands for its own."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now_s = 0.0
-        for module in (callbacks, live_input, trainer_node):
-            monkeypatch.setattr(module, 'monotonic', lambda: self.now_s)
-        self.node: Any = Stand()
-        self.live, self.take = LiveRecording(self.node, '', 'until finish'), self.node.take
-
-    def publish(self, **types: str) -> None:
-        self.node.types |= types
-        self.live.find()
-
-    @property
-    def state(self) -> tuple[Level, str]:
-        return self.live.assessment.level, self.live.assessment.cause
-
-
-def test_both_topics_are_recorded_and_what_is_missing_is_named(monkeypatch):
-    recorder = Recorder(monkeypatch)
-    live, take = recorder.live, recorder.take
+def test_both_topics_are_recorded_and_what_is_missing_is_named(node):
+    live = LiveRecording(node, POINT, '')
     with pytest.raises(InputError, match='No IMU message came on /imu'):
         live.recording(use_receive_time=False)
-    take['imu'](raw(IMU, {'angular_velocity': {'z': 3.0}}))
+    node.take['imu'](raw(IMU, {'angular_velocity': {'z': 3.0}}))
     with pytest.raises(InputError, match='No position came on /reference'):
         live.recording(use_receive_time=False)
-    recorder.publish(reference=POINT)
-    take['reference'](raw(POINT, {'point': PLACE}))
-    take['imu'](b'\x00\x01\x00\x00')
-    take['reference'](b'\x00\x01')
+    node.take['reference'](raw(POINT, {'point': PLACE}))
+    for take in node.take.values():
+        take(b'\x00\x01\x00\x00')
     assert live.counts == {'imu_messages': 1, 'reference_messages': 1, 'malformed': 2}
     for is_received, stamp_ns in ((False, 7_000_000_005), (True, 77)):
         recording = live.recording(use_receive_time=is_received)
@@ -148,77 +130,68 @@ def test_both_topics_are_recorded_and_what_is_missing_is_named(monkeypatch):
         assert any('Receive times' in note for note in recording.notes) == is_received
 
 
-def test_what_is_awaited_or_comes_no_more_is_named_with_its_cause(monkeypatch):
-    recorder = Recorder(monkeypatch)
-    take, begin = recorder.take, 'recording until finish, but no '
-    assert recorder.state == (Level.WARN, 'waiting')
-    recorder.now_s = 6.0
-    assert recorder.state == (Level.ERROR, 'no_publisher')
-    recorder.publish(imu=IMU)
-    assert recorder.state == (Level.ERROR, 'silent')
-    take['imu'](b'garbage')
-    assert recorder.state == (Level.ERROR, 'malformed')
-    take['imu'](raw(IMU, {}))
-    assert recorder.state == (Level.WARN, 'no_reference')
-    recorder.publish(reference=FLOAT)
-    assert recorder.state == (Level.WARN, 'reference_type')
-    recorder.publish(reference=POSE)
-    take['reference'](raw(POSE, {}))
-    assert recorder.live.assessment == (Level.OK, None, '', 'recording until finish')
-    recorder.now_s = 12.0
-    take['imu'](raw(IMU, {}))
-    assert recorder.state == (Level.WARN, 'reference_gone')
-    assert recorder.live.assessment.why == f'{begin}position came on /reference for 6 s'
-    recorder.now_s = 18.0
-    assert recorder.state == (Level.WARN, 'silent')
-    assert f'{begin}data: no IMU message on /imu for 6.0 s' in recorder.live.assessment.why
-    assert recorder.live.summary == '2 IMU messages on /imu, 1 positions on /reference'
+def test_what_is_awaited_or_comes_no_more_is_named_with_its_cause(node):
+    live = LiveRecording(node, '', 'until finish')
+
+    def state(now_s: float, **types: str) -> tuple[Level, str]:
+        node.now_s = now_s
+        node.types |= types
+        live.find()
+        return live.assessment.level, live.assessment.cause
+
+    assert state(0.0) == (Level.WARN, 'waiting')
+    assert state(6.0) == (Level.ERROR, 'no_publisher')
+    assert state(6.0, imu=IMU) == (Level.ERROR, 'silent')
+    node.take['imu'](b'garbage')
+    assert state(6.0) == (Level.ERROR, 'malformed')
+    node.take['imu'](raw(IMU, {}))
+    assert state(6.0) == (Level.WARN, 'no_reference')
+    assert state(6.0, reference=FLOAT) == (Level.WARN, 'reference_type')
+    state(6.0, reference=POSE)
+    node.take['reference'](raw(POSE, {}))
+    assert live.assessment == (Level.OK, None, '', 'recording until finish')
+    state(12.0)
+    node.take['imu'](raw(IMU, {}))
+    assert state(12.0) == (Level.WARN, 'reference_gone')
+    begin = 'recording until finish, but no '
+    assert live.assessment.why == f'{begin}position came on /reference for 6 s'
+    assert state(18.0) == (Level.WARN, 'silent')
+    assert f'{begin}data: no IMU message on /imu for 6.0 s' in live.assessment.why
+    assert live.summary == '2 IMU messages on /imu, 1 positions on /reference'
 
 
-class HeardSensor:
-    """A live sensor with a stand-in for its node."""
+def test_a_sensor_that_comes_no_more_is_reported_after_twice_its_longest_step_and_a_second(node):
+    held: list[tuple[float, ...]] = []
+    node.types['wheel'] = POSE
+    live = live_sensor(node, SensorTopic('wheel', ('data',)), held.append)
+    assert f'/wheel is published as {POSE}: publish it as one of' in live.complaint[1]
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, msgtype: str = FLOAT) -> None:
-        self.now_s = 10.0
-        self.held: list[tuple[float, ...]] = []
-        self.node: Any = Stand(wheel=msgtype)
-        monkeypatch.setattr(live_input, 'monotonic', lambda: self.now_s)
-        self.live = live_sensor(self.node, SensorTopic('wheel', ('data',)), self.held.append)
+    def cause(at_s: float) -> str:
+        node.now_s = at_s
+        return live.complaint[0]
 
-    def hear(self, value: float, at_s: float) -> None:
-        self.now_s = at_s
-        self.node.take['wheel'](serialize_message(to_message(FLOAT, {'data': value})))
+    def hear(at_s: float) -> None:
+        node.now_s = at_s
+        node.take['wheel'](serialize_message(to_message(FLOAT, {'data': 0.1 * at_s})))
 
-    def cause(self, at_s: float) -> str:
-        self.now_s = at_s
-        return self.live.complaint[0]
-
-
-def test_a_sensor_that_comes_no_more_is_reported_after_twice_its_longest_step_and_a_second(
-    monkeypatch,
-):
-    wrong = HeardSensor(monkeypatch, POSE)
-    assert f'/wheel is published as {POSE}: publish it as one of' in wrong.live.complaint[1]
-    sensor = HeardSensor(monkeypatch)
-    assert sensor.cause(11.0) == 'no_sensor'
-    assert 'set sensor_topics to its topic' in sensor.live.complaint[1]
-    sensor.hear(0.5, 12.0)
+    node.types['wheel'] = FLOAT
+    assert cause(0.0) == 'no_sensor'
+    assert 'set sensor_topics to its topic' in live.complaint[1]
+    hear(0.0)
     # It may be one that is given once and holds.
-    assert sensor.cause(1000.0) == ''
-    sensor.hear(0.6, 1001.0)
-    assert sensor.held == [(0.5,), (0.6,)]
-    other = HeardSensor(monkeypatch)
-    for at_s in (0.0, 0.5, 2.5, 3.0):
-        other.hear(0.1 * at_s, at_s)
-    assert other.cause(7.9) == ''
-    assert other.cause(8.1) == 'sensor_gone'
-    assert 'on /wheel for 5.1 s, where at most 2.0 s were usual' in other.live.complaint[1]
-    assert 'the filter goes on without it' in other.live.complaint[1]
-    other.hear(1.0, 8.2)
-    assert other.cause(8.3) == ''
-    other.node.types.clear()
-    assert other.cause(9.1) == ''
-    assert other.cause(9.3) == 'sensor_gone'
+    assert cause(1000.0) == ''
+    for at_s in (0.5, 2.5, 3.0):
+        hear(at_s)
+    assert held == [(0.0,), (0.05,), (0.25,), (pytest.approx(0.3),)]
+    assert cause(7.9) == ''
+    assert cause(8.1) == 'sensor_gone'
+    assert 'on /wheel for 5.1 s, where at most 2.0 s were usual' in live.complaint[1]
+    assert 'the filter goes on without it' in live.complaint[1]
+    hear(8.2)
+    assert cause(8.3) == ''
+    node.types.clear()
+    assert cause(9.1) == ''
+    assert cause(9.3) == 'sensor_gone'
 
 
 class Reference:
@@ -241,15 +214,13 @@ class Reference:
 
 
 @pytest.mark.parametrize('msgtype', REFERENCES)
-def test_every_type_and_how_long_nothing_could_be_used(msgtype, monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(live_input, 'monotonic', lambda: now[0])
+def test_every_type_and_how_long_nothing_could_be_used(msgtype, node):
     positions = Reference(msgtype)
     assert np.isnan(positions.input.silence_s)
     assert positions.take(raw(msgtype, REFERENCES[msgtype]))
     assert positions.seen == [(7_000_000_005, 1.5, -2.5)]
     assert positions.session.learner.head.frame_id == 'arena'
-    now[0] = 6.0
+    node.now_s = 6.0
     assert not positions.take(b'\x00\x01')
     assert not positions.take(raw(msgtype, REFERENCES[msgtype]))
     assert positions.input.silence_s == pytest.approx(6.0)
@@ -303,7 +274,7 @@ def test_positions_of_another_origin_are_not_used():
         assert learner.head.origin == known
 
 
-def test_marks_count_by_stamp_or_arrival_and_a_type_that_is_not_installed_is_a_complaint():
+def test_marks_count_by_stamp_or_arrival_and_a_type_that_is_not_installed_is_a_complaint(node):
     """The node subscribes them while it is configured, and does not crash."""
     empty = serialize_message(to_message('std_msgs/msg/Empty', {}))
     for msgtype, message, stamp_ns in (
@@ -314,7 +285,8 @@ def test_marks_count_by_stamp_or_arrival_and_a_type_that_is_not_installed_is_a_c
     ):
         stamps: list[int] = []
         laps: Any = SimpleNamespace(take_mark=stamps.append, mark_problem='')
-        node: Any = Stand(line=msgtype)
+        node.types['line'] = msgtype
+        node.take.clear()
         marks = live_marks(node, 'line', lambda laps=laps: laps)
         if stamp_ns is None:
             assert not node.take
