@@ -69,6 +69,20 @@ def start(domain: str) -> Iterator[Callable[..., NodeProcess]]:
 
 
 @pytest.fixture
+def text_for_transforms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let text stand for messages of transforms, which are not among the wheels."""
+    from std_msgs.msg import String  # noqa: PLC0415 - needs ROS, which may be missing
+
+    from two_manifold_ros.nodes import callbacks  # noqa: PLC0415 - needs ROS as well
+
+    usual = callbacks.message_class
+    replaced = {callbacks.TRANSFORM_TYPE: String}
+    monkeypatch.setattr(
+        callbacks, 'message_class', lambda msgtype: replaced.get(msgtype) or usual(msgtype)
+    )
+
+
+@pytest.fixture
 def follow(talk: Talk, start: Callable[..., NodeProcess], drive: SlotCarRun) -> Follow:
     """Start a filter node, and return its diagnostics and the drive that it hears."""
     from imu_feed import connect, Feed  # noqa: PLC0415 - needs ROS, which may be missing

@@ -34,10 +34,8 @@ from two_manifold_ros.recordings.ros_messages import message_class
 
 Start = Callable[..., 'NodeProcess']
 
-KINDS = {
-    name: message_class(PUBLISHED[name].msgtype)
-    for name in ('position', 'odometry', 'predicted_path', 'latent_state', 'markers', 'particles')
-}
+ESTIMATED = 'position', 'odometry', 'predicted_path', 'latent_state', 'markers', 'particles'
+KINDS = {name: message_class(PUBLISHED[name].msgtype) for name in (*ESTIMATED, 'laps')}
 """What the filter node publishes of an estimate."""
 
 CHECKOUT = Path(__file__).resolve().parents[2]

@@ -16,7 +16,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from ros_talk import numbers_of
 
-from two_manifold_ros.filtering.status import EllipseLimits, Status
+from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import (
     assess,
     Health,
@@ -24,11 +24,10 @@ from two_manifold_ros.interface.assessment import (
     Level,
     REJECTIONS,
 )
-from two_manifold_ros.interface.messages import Scene
 from two_manifold_ros.interface.session import Arrivals
 from two_manifold_ros.interface.status import CODES, NUMBERS
 from two_manifold_ros.nodes import health
-from two_manifold_ros.nodes.health import limits_line, startup_lines, StatusPublisher
+from two_manifold_ros.nodes.health import StatusPublisher
 
 TRACKS: dict[str, Any] = {'status': Status.TRACKING, 'cause': '', 'why': 'tracking'}
 FILLS: dict[str, Any] = {'status': Status.FILLING, 'cause': 'filling', 'why': '1 of 20 ticks'}
@@ -303,36 +302,3 @@ def test_trouble_of_the_ros_clock(bench):
     for now_s, bench.simulated, trouble in (*seconds, (4, False, '')):
         bench.take({}, now_ns=now_s * SECOND)
         assert bench.health().clock == trouble
-
-
-MODEL: Any = SimpleNamespace(
-    rate_hz=20.0,
-    period_ns=50_000_000,
-    window_ns=3 * 10**9,
-    horizons=(0, 10),
-    live_channels=('angular_velocity.z',),
-    imu_frame_id='',
-    frame_id='odom',
-    route_names=(),
-)
-FAST = SimpleNamespace(
-    rate_hz=80.0, live_channels=('angular_velocity.y',), route_names=('north', 'south')
-)
-
-
-def test_the_start_names_model_topics_rates_frames_channels_and_limits():
-    """Of several routes the rates and channels of all."""
-    MODEL.routes = {'a': MODEL, 'b': FAST}
-    topics = {'position': '/position', 'odometry': '/car/odom'}
-    lines = startup_lines(Scene(MODEL, 'map', 'car'), 'm.npz', '/driver/imu', topics)
-    text = '\n'.join([*lines, limits_line(EllipseLimits(0.35, 0.7), 2.0)])
-    for part in (
-        'm.npz: 20 Hz, windows of 3 s, horizons 0, 0.5 s, IMU in an unnamed frame',
-        '/driver/imu (sensor_msgs/msg/Imu',
-        'at least 80 Hz; uses angular_velocity.z, angular_velocity.y',
-        'line north, line south',
-        'Publishes position, odometry -> /car/odom',
-        'positions in map, velocities in car (parameter track_frame; training had positions in od',
-        'unsure above 0.35 m of half the 95 % ellipse, lost above 0.7 m; no data after 2 s',
-    ):
-        assert part in text

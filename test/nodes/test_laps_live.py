@@ -19,9 +19,7 @@ from std_msgs.msg import Float64MultiArray
 from visualization_msgs.msg import MarkerArray
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.messages import choose_scene, stamp_fields
-from two_manifold_ros.laps.timing import make_timer
 from two_manifold_ros.laps.unplaced import place
 from two_manifold_ros.model.atlas import atlas_of
 from two_manifold_ros.model.model_file import load_model, save_model
@@ -40,27 +38,6 @@ def stamp_in(laps: Float64MultiArray) -> int:
     """Return the stamp among the numbers of a message, ns."""
     numbers = numbers_of(laps)
     return int(numbers['sec']) * SECOND + int(numbers['nanosec'])
-
-
-def test_the_laps_of_the_node_are_those_without_a_node(talk, follow, drive, model_path):
-    _, feed = follow(model_path, start_line="'0.25'", sectors="'0.5'")
-    heard = talk.listen(Float64MultiArray, 'laps', 1000)
-    # Three laps and a bit.
-    count = len(drive.stamps_ns) // 2
-    feed.send(count)
-    model = load_model(model_path)
-    timer, own = make_timer(model, '0.25', '0.5'), Filter(model)
-    pairs = zip(drive.stamps_ns.tolist(), drive.imu, strict=True)
-    offline = (timer.push(each) for pair in pairs for each in own.push(*pair))
-    states = {state.stamp_ns: state.numbers() for state in offline if state is not None}
-    last = max(stamp for stamp in states if stamp <= drive.stamps_ns[count - 1] - SECOND)
-    talk.until(lambda: heard and stamp_in(heard[-1]) >= last, 'the laps')
-    assert len(heard) > 100
-    for message in heard:
-        numbers, wanted = numbers_of(message), states[stamp_in(message)]
-        assert list(numbers) == ['sec', 'nanosec', *wanted]
-        assert {name: numbers[name] for name in wanted} == pytest.approx(wanted, nan_ok=True)
-    assert numbers_of(heard[-1])['lap'] >= 2.0
 
 
 def test_nothing_is_advertised_where_a_transform_has_no_positions(talk, model_path):
