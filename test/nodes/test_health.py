@@ -17,13 +17,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from ros_talk import numbers_of
 
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.assessment import (
-    assess,
-    Health,
-    InputLimits,
-    Level,
-    REJECTIONS,
-)
+from two_manifold_ros.interface.assessment import assess, Health, InputLimits, Level, REJECTIONS
 from two_manifold_ros.interface.session import Arrivals
 from two_manifold_ros.interface.status import CODES, NUMBERS
 from two_manifold_ros.nodes import health
@@ -35,41 +29,34 @@ LOST: dict[str, Any] = {'status': Status.LOST, 'cause': 'diverged', 'why': 'lost
 
 
 class Bench:
-    """A publisher of the status of a node in a given state, without ROS around it."""
+    """What stands for a node in a given state, and the publisher of its status."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now_s = 0.0
+        self.now_s, self.now_ns, self.simulated = 0.0, 5 * 10**9, False
         self.said: list[str] = []
         self.published: dict[str, list[Any]] = {'/diagnostics': [], 'adapting/status': []}
-        self.listeners = 1
-        self.known: dict[str, Any] = dict(TRACKS)
-        self.counters: Counter[str] = Counter()
+        self.listeners, self.errors = 1, 7
+        self.known, self.counters = dict(TRACKS), Counter[str]()
         monkeypatch.setattr(health, 'monotonic', lambda: self.now_s)
-        logger = SimpleNamespace(
-            warning=lambda line: self.said.append(f'W {line}'),
-            info=lambda line: self.said.append(f'I {line}'),
-        )
-        self.node: Any = SimpleNamespace(
-            create_publisher=self._publisher,
-            get_logger=lambda: logger,
-            get_parameter=lambda _: SimpleNamespace(value=self.simulated),
-            now_ns=5 * 10**9,
-            errors=7,
-            get_fully_qualified_name=lambda: '/robot/node',
-            count_publishers=lambda _: 1,
-            get_namespace=lambda: '/robot',
-        )
-        self.simulated = False
+        self.get_parameter = lambda _: SimpleNamespace(value=self.simulated)
+        self.get_fully_qualified_name = lambda: '/robot/node'
+        self.get_namespace = lambda: '/robot'
+        self.count_publishers = lambda _: 1
         heard = SimpleNamespace(name='/imu', received_s=0.0, health=lambda _: Health(unused_s=9.0))
         self.topic: Any = heard
-        self.status = StatusPublisher(self.node, self.topic, 'adapting/')
+        node: Any = self
+        self.status = StatusPublisher(node, self.topic, 'adapting/')
 
-    def _publisher(self, _: object, name: str, __: object) -> SimpleNamespace:
+    def create_publisher(self, _: object, name: str, __: object) -> SimpleNamespace:
         return SimpleNamespace(
             publish=self.published[name].append,
             get_subscription_count=lambda: self.listeners,
             topic_name=f'/{name}',
         )
+
+    def get_logger(self) -> SimpleNamespace:
+        say = self.said.append
+        return SimpleNamespace(warning=lambda a: say(f'W {a}'), info=lambda a: say(f'I {a}'))
 
     def look(self, events: dict[str, str] | None = None, **known: Any) -> None:  # noqa: ANN401
         """Publish, with changed fields of a snapshot."""
@@ -77,8 +64,7 @@ class Bench:
         known = {'rate_hz': 20.0, 'unused_s': 0.26, **self.known}
         durations = {'p50': 1.0, 'p99': 2.0, 'max': 3.0}
         health = Health(counts=self.counters.copy(), durations=durations, **known)
-        first, last = {'model': 'm'}, {'checkpoint': 'c'}
-        self.status.publish(health, assess(health), first, last, events)
+        self.status.publish(health, assess(health), {'model': 'm'}, {'checkpoint': 'c'}, events)
 
     def second(self, **events: str) -> Counter[str]:
         fresh, _ = self.status.count(self.counters.copy(), Arrivals(), ())
@@ -89,12 +75,12 @@ class Bench:
         self, counts: dict[str, int], arrivals: Arrivals | None = None, now_ns: int = 0
     ) -> dict[str, str]:
         """Let a second pass; return what happened in it."""
-        self.node.now_ns = now_ns
+        self.now_ns = now_ns
         self.now_s += 1.0
         return self.status.count(Counter(counts), arrivals or Arrivals(), ())[1]
 
     def health(self, arrivals: Arrivals | None = None, now_ns: int = 0, **counts: int) -> Health:
-        self.node.now_ns = now_ns
+        self.now_ns = now_ns
         return self.status.input_health(1.0, Counter(counts), arrivals or Arrivals())
 
     @property
