@@ -18,12 +18,7 @@ from snapshots import estimate_with
 from std_msgs.msg import String
 
 from two_manifold_ros.filtering.estimate import Estimate
-from two_manifold_ros.interface.messages import (
-    choose_scene,
-    Scene,
-    stamp_fields,
-    Topics,
-)
+from two_manifold_ros.interface.messages import choose_scene, Scene, stamp_fields, Topics
 from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.names import LAP_FRAME

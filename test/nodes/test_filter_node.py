@@ -83,16 +83,6 @@ def test_silence_and_wrong_types_have_a_reason(talk, start, drive, model_path):
     health.until('no IMU message on /driver/data for')
 
 
-def test_numbers_come_without_a_clock_or_a_model(talk, start, model_path):
-    node = start('filter_node', use_sim_time='true', modle=model_path)
-    heard = talk.listen(Float64MultiArray, 'status')
-    talk.until(lambda: heard, 'the status')
-    numbers = numbers_of(heard[-1])
-    assert numbers['status'] == OUTSIDE
-    assert math.isnan(numbers['received'])
-    assert node.said.count('modle (did you mean model?)') == 1
-
-
 def test_a_short_time_counts_from_the_discovery_and_namesakes_are_counted(talk):
     nodes = [quiet_node(name, talk.node.context) for name in ('twin', 'twin', 'single')]
     publishers = [node.create_publisher(DiagnosticArray, '/diagnostics', 10) for node in nodes]
@@ -111,13 +101,11 @@ def test_a_short_time_counts_from_the_discovery_and_namesakes_are_counted(talk):
 
 
 def test_two_nodes_in_one_namespace_are_reported_apart_and_warn(talk, start, model_path):
-    names = 'filter_a', 'filter_b'
+    names, board = ('filter_a', 'filter_b'), Board(talk)
     nodes = {
         name: start('filter_node', '-r', f'__node:={name}', model=model_path) for name in names
     }
-    board = Board(talk)
-    for name, other in (names, names[::-1]):
-        said = nodes[name]
+    for (name, said), other in zip(nodes.items(), names[::-1], strict=True):
         # The middleware may know a publisher before it knows whose it is.
         talk.until(lambda said=said: 'also published by' in said.said, f'a warning of {name}')
         (line,) = (each for each in said.said.splitlines() if 'also published by' in each)
@@ -134,18 +122,24 @@ def test_two_nodes_in_one_namespace_are_reported_apart_and_warn(talk, start, mod
     talk.until(lambda: 'Over after' in nodes['filter_a'].said, 'the warning to be over')
 
 
-CONFIGURE, CLEANUP, ACTIVATE, DEACTIVATE, SHUTDOWN = 1, 2, 3, 4, 5
+CONFIGURE, CLEANUP, ACTIVATE, SHUTDOWN = 1, 2, 3, 5
 TICK_NS = 100_000_000
 MESSAGE_S = 0.01
 
 
 def test_without_a_model_it_says_so_and_takes_one_later(talk, start, model_path, tmp_path):
+    """Also without a clock."""
     broken = tmp_path / 'broken.npz'
     broken.write_bytes(b'no model')
-    node = start('filter_node', model=broken)
+    node = start('filter_node', model=broken, use_sim_time='true', modle='m.npz')
     health = Health(talk)
+    heard = talk.listen(Float64MultiArray, 'status')
     health.until(str(broken))
     assert health.level == 2
+    talk.until(lambda: heard, 'the status')
+    numbers = numbers_of(heard[-1])
+    assert (numbers['status'], math.isnan(numbers['received'])) == (OUTSIDE, True)
+    assert node.said.count('modle (did you mean model?)') == 1
     assert talk.change('filter_node', 'model', '').successful
     assert not talk.transition(CONFIGURE)
     health.until('No model is given: start with -p model:=FILE')
@@ -158,34 +152,6 @@ def test_without_a_model_it_says_so_and_takes_one_later(talk, start, model_path,
     # Each of the two is logged once by who met it, and not warned of as well.
     published = [line for line in node.said.splitlines() if 'ros2 lifecycle set' in line]
     assert ['[ERROR]' in line for line in published] == [True, True]
-
-
-def test_managed_node_waits_for_its_manager(talk, start, drive, model_path):
-    start('filter_node', model=model_path, managed='true')
-    health = Health(talk)
-    health.until('waiting for the lifecycle manager')
-    assert talk.state == 'unconfigured'
-    # What is not possible is refused, and harms nothing.
-    assert not talk.transition(ACTIVATE)
-    assert not talk.transition(99)
-    assert talk.transition(CONFIGURE)
-    assert not talk.transition(CONFIGURE)
-    odometry = talk.listen(Odometry, 'odometry')
-    feed = Feed(talk, drive, talk.publisher(Imu, 'imu'))
-    feed.send(200)
-    health.until('not active')
-    assert odometry == []
-    assert health.values['received'] == '0'
-    assert talk.transition(ACTIVATE)
-    feed.send(200)
-    talk.until(lambda: len(odometry) >= 5, 'odometry')
-    assert talk.transition(DEACTIVATE)
-    before = len(odometry)
-    feed.send(400)
-    assert talk.transition(CLEANUP)
-    health.until('cleaned up')
-    assert len(odometry) == before
-    assert talk.state == 'unconfigured'
 
 
 def test_it_is_reset_and_disabled_and_models_are_swapped_under_load(
@@ -232,8 +198,7 @@ def test_it_is_reset_and_disabled_and_models_are_swapped_under_load(
     kinds = [len(path.poses) == 4 for path in paths]
     assert np.flatnonzero(np.diff(kinds)).size == 1
     gaps = np.diff(list(map(stamp_of, positions)))
-    assert gaps.min() > 0
-    assert gaps.max() <= 2 * TICK_NS
+    assert 0 < gaps.min() <= gaps.max() <= 2 * TICK_NS
     assert health.values['callback_errors'] == '0'
     assert node.stop() == 0
     log = node.log()

@@ -13,6 +13,7 @@ from pathlib import Path
 from geometry_msgs.msg import PointStamped, PoseStamped, PoseWithCovarianceStamped
 from imu_feed import Feed
 from nav_msgs.msg import Odometry
+from rclpy.publisher import Publisher
 from ros_talk import Health, numbers_of, stamp_of
 from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
@@ -34,10 +35,10 @@ CONFIGURE, CLEANUP, ACTIVATE, DEACTIVATE = 1, 2, 3, 4
 SECOND = 1_000_000_000
 
 
-def stamp_in(laps: Float64MultiArray) -> int:
-    """Return the stamp among the numbers of a message, ns."""
-    numbers = numbers_of(laps)
-    return int(numbers['sec']) * SECOND + int(numbers['nanosec'])
+def mark(publisher: Publisher, stamp_ns: int) -> None:
+    """Say that the line was passed then."""
+    header = {'stamp': stamp_fields(stamp_ns)}
+    publisher.publish(to_message('geometry_msgs/msg/PointStamped', {'header': header}))
 
 
 def test_nothing_is_advertised_where_a_transform_has_no_positions(talk, model_path):
@@ -69,8 +70,7 @@ def test_fixes_and_marks_that_come_while_driving_place_laps_and_move_the_line(
     end = 3 * len(places) // 4
     for passage in [each for each in passages if each < end]:
         feed.send(passage + 5 - feed.sent)
-        stamp = stamp_fields(int(drive.stamps_ns[passage]))
-        marks.publish(to_message('geometry_msgs/msg/PointStamped', {'header': {'stamp': stamp}}))
+        mark(marks, int(drive.stamps_ns[passage]))
     feed.send(end - feed.sent)
     last = int(drive.stamps_ns[end - 1]) - SECOND
     talk.until(lambda: odometry and stamp_of(odometry[-1]) > last, 'the odometry')
@@ -83,8 +83,10 @@ def test_fixes_and_marks_that_come_while_driving_place_laps_and_move_the_line(
     assert np.sqrt(np.square(at - truth).sum(axis=1).mean()) < 0.1 * size
     assert found[0].header.frame_id == TRACK_FRAME
     # At the line the phase begins.
-    share = np.interp(stamp_in(laps[-1]), drive.stamps_ns[passages], np.arange(len(passages)))
-    assert abs((numbers_of(laps[-1])['phase'] - share + 0.5) % 1.0 - 0.5) < 0.1
+    lap = numbers_of(laps[-1])
+    stamp = int(lap['sec']) * SECOND + int(lap['nanosec'])
+    share = np.interp(stamp, drive.stamps_ns[passages], np.arange(len(passages)))
+    assert abs((lap['phase'] - share + 0.5) % 1.0 - 0.5) < 0.1
     health.until('tracking')
     assert int(health.values['marks']) == len([each for each in passages if each < end])
     assert int(health.values['fixes']) > 20
@@ -99,6 +101,9 @@ def test_marks_come_through_every_transition_and_a_swap(talk, start, drive, mode
     topics = {'mark_topic': 'line', 'fix_topic': 'reference'}
     start('filter_node', model=paths[0], managed='true', input_timeout_s=60.0, **topics)
     health = Health(talk)
+    health.until('waiting for the lifecycle manager')
+    # What is not possible is refused, and harms nothing.
+    assert not any(map(talk.transition, (ACTIVATE, 99)))
     # Nothing is subscribed yet.
     kinds = {'line': PointStamped, 'reference': PoseStamped, 'imu': Imu}
     marks, fixes, imu = (
@@ -109,25 +114,31 @@ def test_marks_come_through_every_transition_and_a_swap(talk, start, drive, mode
     def drive_on(samples: int) -> None:
         for _ in range(5):
             feed.send(samples // 5)
-            stamp = stamp_fields(int(drive.stamps_ns[feed.sent - 5]))
-            message = {'header': {'stamp': stamp}}
-            marks.publish(to_message('geometry_msgs/msg/PointStamped', message))
+            mark(marks, int(drive.stamps_ns[feed.sent - 5]))
 
     def drive_until_marked() -> None:
-        assert talk.transition(CONFIGURE)
-        drive_on(100)
         assert talk.transition(ACTIVATE)
         talk.until(marks.get_subscription_count, 'the marks')
         drive_on(700)
         talk.until(lambda: int(health.values.get('marks', 0)) > 0, 'a mark that counts')
 
     drive_on(100)
+    assert talk.transition(CONFIGURE)
+    estimates = talk.listen(Float64MultiArray, 'latent_state')
+    drive_on(100)
+    health.until('not active')
+    assert (estimates, health.values['received']) == ([], '0')
     drive_until_marked()
     assert talk.transition(DEACTIVATE)
+    talk.rest(0.5)
+    count = len(estimates)
     drive_on(100)
     assert talk.transition(CLEANUP)
+    health.until('cleaned up')
+    assert len(estimates) == count > 0
     talk.until(lambda: not marks.get_subscription_count(), 'no listener')
     drive_on(100)
+    assert talk.transition(CONFIGURE)
     drive_until_marked()
     assert talk.swap(paths[1])
     # With nothing to filter there is nothing to wait for, but for the time after which that is.
