@@ -47,7 +47,7 @@ def describe(path: Path, missing: str = '', **given: str) -> Remembered:
 
     What an OpaqueFunction returns for the arguments ``given``, by default their defaults, or as
     much as nothing where they have none, is among its keywords as ``made``. The description has
-    all names that were ``asked`` for and all ``warnings``.
+    all names ``declared`` and ``asked`` for, and all ``warnings``.
     """
 
     def find(package: str) -> str:
@@ -84,7 +84,8 @@ def describe(path: Path, missing: str = '', **given: str) -> Remembered:
         if type(each).__name__ == 'OpaqueFunction':
             context = SimpleNamespace(launch_configurations=asked)
             each.kwargs['made'] = each.kwargs['function'](context)
-    description.asked, description.warnings, description.table = asked.names, warnings, asked
+    description.asked, description.declared = asked.names, set(table)
+    description.warnings, description.table = warnings, asked
     return description
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from launch_double import describe, named, parameters, Remembered, text_of
+from launch_double import describe, named, parameters, text_of
 import pytest
 
 from two_manifold_ros.interface.parameters import PARAMETERS
@@ -22,10 +22,6 @@ GIVEN = {'model': 'm.npz', 'folder': 'learned', 'bag': 'b', 'bags': "['b']", 'ro
 TYPES = {'bool': bool, 'double': float, 'integer': int, 'string': str, 'string_array': list[str]}
 
 
-def argument_names(description: Remembered) -> set[str]:
-    return {argument.args[0] for argument in named(description, 'DeclareLaunchArgument')}
-
-
 @pytest.mark.parametrize('path', FILES, ids=lambda path: path.name)
 def test_what_a_launch_file_names_is_there_and_described_and_used(path):
     description = describe(path, **GIVEN, rviz='true')
@@ -33,7 +29,7 @@ def test_what_a_launch_file_names_is_there_and_described_and_used(path):
         assert argument.kwargs['description'].endswith('.'), argument.args
     used = {each.args[0] for each in named(description, 'LaunchConfiguration')}
     used |= description.asked
-    assert used == argument_names(description)
+    assert used == description.declared
     for name, (file, _) in parameters(description).items():
         assert file == f'two_manifold_ros/config/{name}.yaml'
     entry_points = importlib.import_module('two_manifold_ros.nodes.__main__')
@@ -59,7 +55,7 @@ def test_what_a_launch_file_names_is_there_and_described_and_used(path):
     # Included files exist and know the arguments.
     for include in named(description, 'IncludeLaunchDescription'):
         included = text_of(include.args[0], description.table).rpartition('/')[2]
-        known = argument_names(describe(ROOT / 'launch' / included))
+        known = describe(ROOT / 'launch' / included).declared
         assert {key for key, _ in include.kwargs['launch_arguments']} <= known
 
 

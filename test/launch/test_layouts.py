@@ -32,16 +32,13 @@ from two_manifold_ros.simulation.slot_car_run import REFERENCE_TYPE, TRACK_FRAME
 
 CONFIG = Path(__file__).resolve().parents[2] / 'config'
 FOXGLOVE, PLOTJUGGLER = 'two_manifold_foxglove.json', 'two_manifold_plotjuggler.xml'
-DISPLAYS = {
-    'rviz_default_plugins/MarkerArray': 'visualization_msgs/msg/MarkerArray',
-    'rviz_default_plugins/Odometry': 'nav_msgs/msg/Odometry',
-    'rviz_default_plugins/PointCloud2': 'sensor_msgs/msg/PointCloud2',
-    'rviz_default_plugins/Path': 'nav_msgs/msg/Path',
-    'rviz_default_plugins/PoseWithCovariance': 'geometry_msgs/msg/PoseWithCovarianceStamped',
-    'rviz_default_plugins/Pose': 'geometry_msgs/msg/PoseStamped',
-}
+DRAWN = {'MarkerArray', 'Odometry', 'PointCloud2', 'Path', 'Pose', 'PoseWithCovariance'}
 ADVERTISED = {**PUBLISHED, 'imu': Topics.IMU, 'reference': Topic('reference', REFERENCE_TYPE)}
 LABELS = ('sec', 'nanosec', *NUMBERS)
+
+
+def drawn_as(topic: Topic) -> str:
+    return topic.msgtype.rpartition('/')[2].removesuffix('Stamped')
 
 
 def wanted_by_foxglove(layout: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -79,16 +76,14 @@ def test_rviz_shows_all_that_can_be_drawn_as_it_is_advertised(panels):
         # A relative name follows the namespace of rviz.
         topic = ADVERTISED[wanted['Value']]
         assert not topic.is_global
-        assert DISPLAYS[display['Class']] == topic.msgtype
+        assert display['Class'] == f'rviz_default_plugins/{drawn_as(topic)}'
         assert wanted['Reliability Policy'] == ('Reliable' if topic.reliable else 'Best Effort')
         assert wanted['Durability Policy'] == ('Transient Local' if topic.latched else 'Volatile')
         # A display draws the newest message; more may be kept for who records.
         assert 0 < wanted['Depth'] <= topic.depth
         assert wanted['History Policy'] == 'Keep Last'
     shown = {display['Topic']['Value']: display for display in displays}
-    assert set(shown) == {
-        name for name, each in ADVERTISED.items() if each.msgtype in DISPLAYS.values()
-    }
+    assert set(shown) == {name for name, each in ADVERTISED.items() if drawn_as(each) in DRAWN}
     assert [name for name, each in shown.items() if not each['Enabled']] == ['odometry']
     assert "'Class': 'rviz_default_plugins/TF'" in str(layout)
     # Those of a tick at which the track is drawn as well.
