@@ -43,11 +43,10 @@ class Asked(dict[str, str]):
 
 def describe(path: Path, missing: str = '', **given: str) -> Remembered:
     """
-    Execute a launch file on the stand-ins, without a package; return its description.
+    Execute a launch file on the stand-ins with the arguments ``given``; return its description.
 
-    What an OpaqueFunction returns for the arguments ``given``, by default their defaults, or as
-    much as nothing where they have none, is among its keywords as ``made``. The description has
-    all names ``declared`` and ``asked`` for, and all ``warnings``.
+    It has all names ``declared`` and ``asked`` for, the ``warnings``, and the ``table`` of values;
+    what an OpaqueFunction returned is among its keywords as ``made``.
     """
 
     def find(package: str) -> str:

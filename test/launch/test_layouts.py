@@ -32,6 +32,7 @@ from two_manifold_ros.simulation.slot_car_run import REFERENCE_TYPE, TRACK_FRAME
 
 CONFIG = Path(__file__).resolve().parents[2] / 'config'
 FOXGLOVE, PLOTJUGGLER = 'two_manifold_foxglove.json', 'two_manifold_plotjuggler.xml'
+PANELS = json.loads((CONFIG / FOXGLOVE).read_text())['configById']
 DRAWN = {'MarkerArray', 'Odometry', 'PointCloud2', 'Path', 'Pose', 'PoseWithCovariance'}
 ADVERTISED = {**PUBLISHED, 'imu': Topics.IMU, 'reference': Topic('reference', REFERENCE_TYPE)}
 LABELS = ('sec', 'nanosec', *NUMBERS)
@@ -62,12 +63,7 @@ def wanted_by_plotjuggler(root: ET.Element) -> Iterator[tuple[str, str]]:
         yield from ((topic, '') for topic in each.attrib['value'].split(';'))
 
 
-@pytest.fixture(scope='module')
-def panels() -> dict[str, dict[str, Any]]:
-    return dict(json.loads((CONFIG / FOXGLOVE).read_text())['configById'])
-
-
-def test_rviz_shows_all_that_can_be_drawn_as_it_is_advertised(panels):
+def test_rviz_shows_all_that_can_be_drawn_as_it_is_advertised():
     yaml = pytest.importorskip('yaml', reason='PyYAML is not installed')
     layout = yaml.safe_load((CONFIG / 'two_manifold.rviz').read_text())
     displays = [each for each in layout['Visualization Manager']['Displays'] if 'Topic' in each]
@@ -96,7 +92,7 @@ def test_rviz_shows_all_that_can_be_drawn_as_it_is_advertised(panels):
     # The fixed frame is that of the launch file.
     frame = layout['Visualization Manager']['Global Options']['Fixed Frame']
     defaults = describe(CONFIG.parent / 'launch' / 'onboard.launch.py').table
-    assert frame == defaults['fixed_frame'] == TRACK_FRAME == panels['3D!scene']['followTf']
+    assert frame == defaults['fixed_frame'] == TRACK_FRAME == PANELS['3D!scene']['followTf']
 
 
 @pytest.mark.parametrize('name', ['', 'car1'])
@@ -129,8 +125,8 @@ def test_every_topic_and_number_of_the_other_layouts_is_there(name, tmp_path):
         assert numbers > 5
 
 
-def test_states_and_levels_have_their_names_and_colours_of_their_own(panels):
-    state, level = (each['customStates'] for each in panels['StateTransitions!state']['paths'][:2])
+def test_states_and_levels_have_their_names_and_colours_of_their_own():
+    state, level = (each['customStates'] for each in PANELS['StateTransitions!state']['paths'][:2])
     assert {int(each['value']): each['label'] for each in state['states']} == {
         OUTSIDE: 'not running',
         **{code: status.value for status, code in CODES.items()},

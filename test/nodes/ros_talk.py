@@ -32,8 +32,6 @@ from two_manifold_ros.interface.messages import PUBLISHED
 from two_manifold_ros.nodes.running import make_executor
 from two_manifold_ros.recordings.ros_messages import message_class
 
-Start = Callable[..., 'NodeProcess']
-
 ESTIMATED = 'position', 'odometry', 'predicted_path', 'latent_state', 'markers', 'particles'
 KINDS = {name: message_class(PUBLISHED[name].msgtype) for name in (*ESTIMATED, 'laps')}
 """What the filter node publishes of an estimate."""

@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from ros_talk import numbers_of
+from snapshots import estimate_with
 
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import assess, Health, InputLimits, Level, REJECTIONS
@@ -154,16 +155,13 @@ def test_what_diagnostics_and_status_show(bench):
 
 
 def test_the_newest_estimate_is_reported_only_as_long_as_more_may_come(monkeypatch):
-    estimate = SimpleNamespace(
-        valid=True, evidence=0.5, novelty=1.0, off_route=0.0, ellipse_m=0.1, name=''
-    )
     for known, valid in (
         ({'usable_rate_hz': 1.0}, True),
         ({'silence_s': 9.0}, False),
         ({'rejected': {'malformed': 99}}, False),
     ):
         bench = Bench(monkeypatch)
-        bench.look(latest=estimate, **known)
+        bench.look(latest=estimate_with(), **known)
         assert bench.numbers['valid'] == valid, known
         assert bench.values['valid'] == str(valid).lower(), known
         assert math.isnan(bench.numbers['ellipse_m']) != valid, known

@@ -32,7 +32,6 @@ from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 CONFIGURE, CLEANUP, ACTIVATE, DEACTIVATE = 1, 2, 3, 4
-SECOND = 1_000_000_000
 
 
 def mark(publisher: Publisher, stamp_ns: int) -> None:
@@ -72,7 +71,7 @@ def test_fixes_and_marks_that_come_while_driving_place_laps_and_move_the_line(
         feed.send(passage + 5 - feed.sent)
         mark(marks, int(drive.stamps_ns[passage]))
     feed.send(end - feed.sent)
-    last = int(drive.stamps_ns[end - 1]) - SECOND
+    last = int(drive.stamps_ns[end - 1]) - 10**9
     talk.until(lambda: odometry and stamp_of(odometry[-1]) > last, 'the odometry')
     talk.until(lambda: len(laps) > 100, 'the laps')
     found = odometry[-len(odometry) // 3 :]
@@ -84,7 +83,7 @@ def test_fixes_and_marks_that_come_while_driving_place_laps_and_move_the_line(
     assert found[0].header.frame_id == TRACK_FRAME
     # At the line the phase begins.
     lap = numbers_of(laps[-1])
-    stamp = int(lap['sec']) * SECOND + int(lap['nanosec'])
+    stamp = int(lap['sec']) * 10**9 + int(lap['nanosec'])
     share = np.interp(stamp, drive.stamps_ns[passages], np.arange(len(passages)))
     assert abs((lap['phase'] - share + 0.5) % 1.0 - 0.5) < 0.1
     health.until('tracking')
@@ -188,8 +187,8 @@ def test_the_route_is_named_and_positions_are_in_its_frame(talk, follow, drive, 
     assert branch['track.chance'] > 0.9
     last = heard['position'][-1].pose.pose.position
     assert [branch['track.x_0'], branch['track.y_0']] == pytest.approx([last.x, last.y])
-    names = [each.text for each in heard['markers'][-1].markers if each.ns == 'route']
-    assert names == ['track 100%']
+    (named,) = (each for each in heard['markers'][-1].markers if each.ns == 'route')
+    assert named.text == 'track 100%'
     talk.until(lambda: heard['laps'], 'laps')
     assert health.values['callback_errors'] == '0'
 

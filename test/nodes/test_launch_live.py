@@ -17,7 +17,7 @@ from launch.actions import EmitEvent, IncludeLaunchDescription, RegisterEventHan
 from launch.event_handlers import OnProcessExit, OnProcessIO
 from launch.events import Shutdown
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from ros_talk import Board
+from ros_talk import Board, PATIENCE_S
 
 from launch import LaunchDescription, LaunchService
 
@@ -28,20 +28,11 @@ if TYPE_CHECKING:
 
     from launch import LaunchDescriptionEntity
 
-PATIENCE_S = 60.0
-
 
 def run(
-    name: str,
-    until: str = '',
-    seen: Callable[[], bool] = lambda: False,
-    **arguments: object,
+    name: str, until: str = '', seen: Callable[[], bool] = lambda: False, **arguments: object
 ) -> tuple[str, dict[str, int]]:
-    """
-    Run a launch file until words are printed or something is seen.
-
-    Returns all words of its nodes, and their exit statuses, that of the launch among them.
-    """
+    """Run it until words are printed or something is seen; return all words and exit statuses."""
     try:
         share = get_package_share_path('two_manifold_ros')
     except (LookupError, OSError):

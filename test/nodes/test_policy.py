@@ -22,7 +22,6 @@ from two_manifold_ros.nodes.trainer_node import TrainerNode
 from two_manifold_ros.nodes.updater_node import UpdaterNode
 
 POLICY = Path(__file__).resolve().parents[2] / 'config' / 'two_manifold_policy.xml'
-REFERENCE = 'geometry_msgs/msg/PoseStamped'
 pytestmark = pytest.mark.usefixtures('domain')  # other computers hear none of these nodes
 GRAPH = 'publisher', 'subscriber', 'service', 'client'
 RIGHTS = dict(zip(('publish', 'subscribe', 'reply', 'request'), GRAPH, strict=True))
@@ -52,12 +51,8 @@ def doing(
     namespace: str = '/',
     **parameters: object,
 ) -> dict[str, set[str]]:
-    """
-    Return the full names of what a node with some parameters does, by right.
-
-    The graph is asked by the name of the node, so each node has a domain of its own; and again
-    for some seconds while it does not show what is wanted.
-    """
+    """Return the full names of what a node does, by right; wait until it is what is wanted."""
+    # The graph is asked by the name of the node.
     domain = str(free_domains(1)[0])
     with configured(kind, domain, namespace, use_sim_time='true', **parameters) as node:
         asked = node.get_name(), node.get_namespace()
@@ -75,7 +70,7 @@ def doing(
 def test_each_node_does_what_the_policy_allows_and_nothing_else(model_path, tmp_path):
     transforms = {'publish_tf': 'true', 'odometry_topic': 'odom'}
     update = {'model': model_path, 'filter_node': 'filter_node', 'checkpoint_folder': tmp_path}
-    reference = {'reference_type': REFERENCE}
+    reference = {'reference_type': 'geometry_msgs/msg/PoseStamped'}
     for name, kind, options in (
         ('filter_node', FilterNode, {'model': model_path, **transforms}),
         ('updater_node', UpdaterNode, update | reference),

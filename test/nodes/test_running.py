@@ -101,17 +101,11 @@ def _nothing_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures('_nothing_is_set')
-def test_the_folder_of_logs_is_made_where_ros_would_make_it_or_trouble_is_named(
-    tmp_path, monkeypatch
-):
-    assert 'HOME is not set' in log_trouble()
+def test_the_folder_of_logs_is_made_where_ros_would_make_it(tmp_path, monkeypatch):
     for name, below in (('HOME', '.ros/log'), ('ROS_HOME', 'log'), ('ROS_LOG_DIR', '.')):
         monkeypatch.setenv(name, str(tmp_path / name))
         assert log_trouble() == ''
         assert list((tmp_path / name / below).iterdir()) == []
-    (tmp_path / 'file').touch()
-    monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path / 'file' / 'log'))
-    assert f'{tmp_path}/file/log cannot be written (Not a directory)' in log_trouble()
 
 
 def test_every_node_has_help_and_arguments_of_none_are_refused(capsys):
@@ -142,8 +136,7 @@ class Chosen(NodeParameters):
 
 def test_descriptors_carry_type_range_units_and_words(talk):
     assert declare(talk.node, Chosen) == Chosen('a', [], 2.0, 2, 'a', [1, 2])
-    names = ['rate', 'count', 'word', 'list']
-    rate, count, word, listed = talk.node.describe_parameters(names)
+    rate, count, word, listed = talk.node.describe_parameters(['rate', 'count', 'word', 'list'])
     assert rate.type == ParameterType.PARAMETER_DOUBLE
     assert rate.floating_point_range[0].to_value == 3.0
     assert rate.description == 'A rate. [Hz] Settable while unconfigured.'

@@ -43,37 +43,25 @@ def test_trains_from_bags_warns_once_of_what_inspection_finds_and_exits(
 @pytest.mark.parametrize(
     ('chosen', 'status', 'named'),
     [
-        ({'bags': '[{0}/bag]', 'imu_topic': '/other'}, 1, '/other'),
-        ({'bags': '[{0}/bag]', 'position_topic': '/other'}, 1, '/other'),
+        ({'imu_topic': '/other'}, 1, '/other'),
+        ({'position_topic': '/other'}, 1, '/other'),
         ({'model': '{0}/none/model.npz'}, 2, 'missing or not writable'),
+        ({}, 3, 'there are 2.0 laps; drive at least five'),
+        ({'force': 'true'}, 0, 'there are 2.0 laps; drive at least five'),
     ],
     ids=str,
 )
-def test_what_cannot_be_trained_is_named_and_ends_it(
-    start, drive, tmp_path, chosen, status, named
-):
+def test_what_cannot_be_trained_or_is_of_no_use_is_named(start, tmp_path, chosen, status, named):
     pytest.importorskip('rosbags', reason='rosbags is not installed')
-    write_run(drive, tmp_path / 'bag')
-    given = {'model': str(tmp_path / 'model.npz'), **chosen}
+    write_bag(tmp_path / 'bag', ellipse_drive(16.0))
+    given = {'model': '{0}/model.npz', 'bags': '[{0}/bag]', **chosen}
     node = start('trainer_node', **{key: each.format(tmp_path) for key, each in given.items()})
     log = node.log()
-    assert node.process.returncode == status
-    assert named.format(tmp_path) in log
-    assert 'Traceback' not in log
-    assert not (tmp_path / 'model.npz').exists()
-
-
-@pytest.mark.parametrize(('force', 'status', 'level'), [(False, 3, 'ERROR'), (True, 0, 'WARN')])
-def test_a_model_of_no_use_is_written_only_by_force(start, tmp_path, force, status, level):
-    pytest.importorskip('rosbags', reason='rosbags is not installed')
-    bag, path = write_bag(tmp_path / 'bag', ellipse_drive(16.0)), tmp_path / 'model.npz'
-    node = start('trainer_node', model=path, bags=f'[{bag}]', force=str(force).lower())
-    log = node.log()
     assert node.process.returncode == status, log
-    (line,) = [each for each in log.splitlines() if 'the model is of no use' in each]
-    assert f'[{level}]' in line
-    assert 'there are 2.0 laps; drive at least five' in line
-    assert path.exists() == force
+    lines = [line for line in log.splitlines() if named in line]
+    assert '[WARN]' in lines[0] if status == 0 else '[WARN]' not in lines[0]
+    assert 'Traceback' not in log
+    assert (tmp_path / 'model.npz').exists() == (status == 0)
 
 
 def test_records_until_reported_to_finish_and_no_longer(talk, start, drive, tmp_path):

@@ -15,7 +15,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 import browsing
 from geometry_msgs.msg import PoseStamped
-from ros_talk import Process, Start, Talk
+from ros_talk import NodeProcess, Process, Talk
 from sensor_msgs.msg import Imu
 
 from two_manifold_ros.nodes.watching import Watcher
@@ -27,7 +27,9 @@ NAMES = {'car1/filter_node', 'car2/filter_node'}
 
 
 @pytest.fixture
-def robots(start: Start, talk: Talk, model_path: Path, drive: SlotCarRun) -> Callable[[], object]:
+def robots(
+    start: Callable[..., NodeProcess], talk: Talk, model_path: Path, drive: SlotCarRun
+) -> Callable[[], object]:
     """Start filters of two robots, one with other names; return what drives both a step."""
     renamed = ('-r', 'position:=/there/where', '-r', 'status:=st', '-r', 'imu:=chip')
     for robot, more in (('car1', ()), ('car2', renamed)):
