@@ -78,7 +78,7 @@ def graph(*publishers: tuple[str, str], kind: str = Topics.IMU.msgtype, to: str 
     ]
     return SimpleNamespace(
         count_publishers=lambda _: len(infos),
-        resolve_topic_name=lambda name: to if name == '/spare' else f'/{name}',
+        resolve_topic_name=lambda name: to if name == '/spare' else f'/{name.lstrip("/")}',
         get_publishers_info_by_topic=lambda _: infos,
         get_fully_qualified_name=lambda: '/mine',
     )
@@ -98,14 +98,15 @@ def test_other_publishers_of_an_output():
 
 
 def test_a_topic_is_published_beside_imu_in_its_type_under_a_name_that_is_not_remapped():
-    driver = '/', 'driver'
-    for node, published in (
-        (graph(driver, to='/spare'), True),
-        (graph(to='/spare'), False),
-        (graph(driver, kind='std_msgs/msg/String', to='/spare'), False),
-        (graph(driver, to='/imu'), False),
+    one = '/', 'driver'
+    for node, name, published in (
+        (graph(one, to='/spare'), '/spare', True),
+        (graph(to='/spare'), '/spare', False),
+        (graph(one, kind='std_msgs/msg/String', to='/spare'), '/spare', False),
+        (graph(one, to='/imu'), '/spare', False),
+        (graph(one), '/imu', False),
     ):
-        assert ImuTopic(node).is_published('/spare') == published
+        assert ImuTopic(node).is_published(name) == published
 
 
 ESTIMATE = estimate_with(velocity=np.array([1.0, 0.0]), velocity_covariance=1e-4 * np.eye(2))

@@ -30,8 +30,8 @@ def test_trains_from_bags_warns_once_of_what_inspection_finds_and_exits(
     pytest.importorskip('rosbags', reason='rosbags is not installed')
     bag, path = tmp_path / 'bag', tmp_path / 'model.npz'
     write_run(replace(drive, imu=drive.imu * ([1 / 9.81] * 3 + [180 / np.pi] * 3)), bag)
-    topics = {'imu_topic': '/imu', 'position_topic': '/reference'}
-    node = start('trainer_node', model=path, bags=f'[{bag}]', **topics, **SMALL)
+    chosen = SMALL | {'imu_topic': '/imu', 'position_topic': '/reference'}
+    node = start('trainer_node', model=path, bags=f'[{bag}]', **chosen)
     log = node.log()
     assert node.process.returncode == 0, log
     assert f'Training from {bag}' in log
