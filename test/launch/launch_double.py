@@ -32,11 +32,9 @@ class Double(ModuleType):
 
 
 class Asked(dict[str, str]):
-    """The table of configurations, which remembers what was asked of it."""
+    """The table of configurations, which remembers the ``names`` that it was asked for."""
 
-    def __init__(self, known: Mapping[str, str]) -> None:
-        super().__init__(known)
-        self.names: set[str] = set()
+    names: set[str]
 
     def __getitem__(self, name: str) -> str:
         self.names.add(name)
@@ -45,11 +43,10 @@ class Asked(dict[str, str]):
 
 def describe(path: Path, missing: str = '', **given: str) -> Remembered:
     """
-    Execute a launch file on the stand-ins, without a package; return its description.
+    Execute a launch file on the stand-ins with the arguments ``given``; return its description.
 
-    What an OpaqueFunction returns for the arguments ``given``, by default their defaults, or as
-    much as nothing where they have none, is among its keywords as ``made``. The description has
-    all names that were ``asked`` for and all ``warnings``.
+    It has all names ``declared`` and ``asked`` for, the ``warnings``, and the ``table`` of values;
+    what an OpaqueFunction returned is among its keywords as ``made``.
     """
 
     def find(package: str) -> str:
@@ -79,17 +76,16 @@ def describe(path: Path, missing: str = '', **given: str) -> Remembered:
     declared = [each for each in actions if type(each).__name__ == 'DeclareLaunchArgument']
     table: dict[str, str] = {}
     for each in declared:
-        table[each.args[0]] = _text(each.kwargs.get('default_value', ''), table)
+        table[each.args[0]] = text_of(each.kwargs.get('default_value', ''), table)
     asked = Asked(table | given)
+    asked.names = set()
     for each in actions:
         if type(each).__name__ == 'OpaqueFunction':
-            each.kwargs['made'] = each.kwargs['function'](_context(asked))
-    description.asked, description.warnings, description.table = asked.names, warnings, asked
+            context = SimpleNamespace(launch_configurations=asked)
+            each.kwargs['made'] = each.kwargs['function'](context)
+    description.asked, description.declared = asked.names, set(table)
+    description.warnings, description.table = warnings, asked
     return description
-
-
-def _context(table: Mapping[str, str]) -> SimpleNamespace:
-    return SimpleNamespace(launch_configurations=table, is_shutdown=False)
 
 
 def everything(part: object) -> Iterator[Remembered]:
@@ -105,7 +101,8 @@ def everything(part: object) -> Iterator[Remembered]:
         for each in part:
             yield from everything(each)
     elif isinstance(part, FunctionType):
-        yield from everything(part(SimpleNamespace(returncode=0), _context({'rviz': 'true'})))
+        running = SimpleNamespace(launch_configurations={'rviz': 'true'}, is_shutdown=False)
+        yield from everything(part(SimpleNamespace(returncode=0), running))
 
 
 def named(description: Remembered, kind: str) -> list[Any]:
@@ -120,12 +117,13 @@ def parameters(description: Remembered) -> dict[str, tuple[str, dict[str, str]]]
         if node.kwargs['package'] == 'two_manifold_ros':
             file, *given = (each for each in node.kwargs['parameters'] if each)
             values = {name: value for part in given for name, value in part.items()}
-            texts = {name: _text(value, description.table) for name, value in values.items()}
-            found[node.kwargs['executable']] = _text(file, description.table), texts
+            texts = {name: text_of(value, description.table) for name, value in values.items()}
+            found[node.kwargs['executable']] = text_of(file, description.table), texts
     return found
 
 
-def _text(part: Any, table: dict[str, str]) -> str:  # noqa: ANN401 - any stand-in
+def text_of(part: Any, table: dict[str, str]) -> str:  # noqa: ANN401 - any stand-in
+    """Return a substitution in words."""
     if not isinstance(part, Remembered):
         return str(part)
     content: Any = part.args[0] if part.args else part.kwargs['text']
@@ -133,5 +131,5 @@ def _text(part: Any, table: dict[str, str]) -> str:  # noqa: ANN401 - any stand-
     if kind == 'LaunchConfiguration':
         return table[content]
     if kind == 'PathJoinSubstitution':
-        return '/'.join(_text(each, table) for each in content)
-    return _text(content, table)
+        return '/'.join(text_of(each, table) for each in content)
+    return text_of(content, table)

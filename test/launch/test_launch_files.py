@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launch files, executed on stand-ins, and files of parameters, against the package."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 import importlib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from launch_double import describe, everything, named, parameters, Remembered
+from launch_double import describe, named, parameters, text_of
 import pytest
 
 from two_manifold_ros.interface.parameters import PARAMETERS
@@ -19,23 +19,7 @@ ONBOARD = ROOT / 'launch' / 'onboard.launch.py'
 GIVEN = {'model': 'm.npz', 'folder': 'learned', 'bag': 'b', 'bags': "['b']", 'robots': 'a b'}
 """Arguments that have no default, of any file."""
 
-TOPICS = {
-    'filter_node': {'imu'},
-    'trainer_node': {'imu', 'reference'},
-    'slot_car_node': {'imu', 'reference'},
-    'updater_node': {'imu', 'reference'},
-}
-TYPES = {
-    'bool': bool,
-    'double': float,
-    'integer': int,
-    'string': str,
-    'string_array': list[str],
-}
-
-
-def argument_names(description: Remembered) -> set[str]:
-    return {argument.args[0] for argument in named(description, 'DeclareLaunchArgument')}
+TYPES = {'bool': bool, 'double': float, 'integer': int, 'string': str, 'string_array': list[str]}
 
 
 @pytest.mark.parametrize('path', FILES, ids=lambda path: path.name)
@@ -45,7 +29,7 @@ def test_what_a_launch_file_names_is_there_and_described_and_used(path):
         assert argument.kwargs['description'].endswith('.'), argument.args
     used = {each.args[0] for each in named(description, 'LaunchConfiguration')}
     used |= description.asked
-    assert used == argument_names(description)
+    assert used == description.declared
     for name, (file, _) in parameters(description).items():
         assert file == f'two_manifold_ros/config/{name}.yaml'
     entry_points = importlib.import_module('two_manifold_ros.nodes.__main__')
@@ -56,7 +40,8 @@ def test_what_a_launch_file_names_is_there_and_described_and_used(path):
         name = node['executable']
         assert callable(getattr(entry_points, name))
         assert (ROOT / 'resource' / 'lib' / name).is_file()
-        assert {source for source, _ in node.get('remappings', ())} <= TOPICS[name]
+        topics = {'imu'} if name == 'filter_node' else {'imu', 'reference'}
+        assert {source for source, _ in node.get('remappings', ())} <= topics
         kinds = {each.name: each.kind for each in PARAMETERS[name].table()}
         kinds['use_sim_time'] = 'bool'
         given = [part for part in node['parameters'] if isinstance(part, dict)]
@@ -69,30 +54,27 @@ def test_what_a_launch_file_names_is_there_and_described_and_used(path):
                 assert type(value) is TYPES[kinds[key]], key
     # Included files exist and know the arguments.
     for include in named(description, 'IncludeLaunchDescription'):
-        said = {word for part in everything(include) for word in words(part.args)}
-        (name,) = (word for word in said if word.endswith('.launch.py'))
-        known = argument_names(describe(ROOT / 'launch' / name))
+        included = text_of(include.args[0], description.table).rpartition('/')[2]
+        known = describe(ROOT / 'launch' / included).declared
         assert {key for key, _ in include.kwargs['launch_arguments']} <= known
 
 
-def words(part: object) -> Iterator[str]:
-    """Yield all words in nested lists."""
-    if isinstance(part, str):
-        yield part
-    elif isinstance(part, list | tuple):
-        for each in part:
-            yield from words(each)
-
-
-def test_without_rviz_a_warning_takes_its_place():
-    for missing, wanted, packages in (
-        ('', 'true', ['two_manifold_ros', 'rviz2']),
-        ('', 'false', ['two_manifold_ros']),
-        ('rviz2', 'true', ['two_manifold_ros']),
+def test_rviz_and_a_page_come_on_request_and_what_is_missing_is_only_warned_of(monkeypatch):
+    command = ['view', '--live', 'car1/filter_node', '--no-browser', '--port', '5006']
+    for wanted, missing, shown in (
+        ({}, '', ['filter_node']),
+        ({'rviz': 'true'}, '', ['filter_node', 'rviz2']),
+        ({'rviz': 'true'}, 'rviz2', ['filter_node']),
+        ({'view': 'true'}, '', ['filter_node', *command]),
+        ({'view': 'true'}, 'bokeh', ['filter_node']),
     ):
-        description = describe(ONBOARD, missing, rviz=wanted)
-        assert [each.kwargs['package'] for each in named(description, 'Node')] == packages
-        assert len(description.warnings) == bool(missing)
+        found = None if missing == 'bokeh' else True
+        monkeypatch.setattr('importlib.util.find_spec', lambda _, found=found: found)
+        description = describe(ONBOARD, missing, namespace='/car1/', **wanted)
+        programs = [each.kwargs['executable'] for each in named(description, 'Node')]
+        for each in named(description, 'ExecuteProcess'):
+            programs += each.kwargs['cmd'][1:]
+        assert (programs, len(description.warnings)) == (shown, bool(missing))
 
 
 def test_what_is_given_goes_before_the_file_and_nothing_else_does():
@@ -101,16 +83,12 @@ def test_what_is_given_goes_before_the_file_and_nothing_else_does():
     for more in ({}, chosen):
         (_, given) = parameters(describe(ONBOARD, **GIVEN | more))['filter_node']
         assert given == usual | more
-
-
-def test_a_node_can_be_put_into_a_namespace_and_started_again():
     chosen = {'namespace': 'car1', 'respawn': 'true', 'log_level': 'warn', 'rviz': 'true'}
     filter_node, rviz = (each.kwargs for each in named(describe(ONBOARD, **chosen), 'Node'))
     assert filter_node['namespace'] == rviz['namespace'] == 'car1'
     # The layout names topics relatively: rviz finds those of its own namespace.
     assert not rviz.get('remappings')
-    assert filter_node['respawn']
-    assert filter_node['ros_arguments'] == ['--log-level', 'warn']
+    assert (filter_node['respawn'], filter_node['ros_arguments'][-1]) == (True, 'warn')
 
 
 @pytest.mark.parametrize('bags', ['b', "['b']", '/a b/c'])
@@ -126,20 +104,12 @@ def test_each_robot_of_a_fleet_has_its_namespace_its_model_and_its_frame():
     chosen = {'robots': 'a, b', 'model': '/opt/ROBOTICS/ROBOT.npz', 'respawn': 'true'}
     description = describe(ROOT / 'launch' / 'fleet.launch.py', **chosen)
     included = named(description, 'IncludeLaunchDescription')
-    assert [dict(each.kwargs['launch_arguments']) for each in included] == [
-        {
-            'namespace': robot,
-            'model': f'/opt/ROBOTICS/{robot}.npz',
-            'imu': 'imu',
-            'child_frame': f'{robot}/base_link',
-            'params_file': 'two_manifold_ros/config/filter_node.yaml',
-            **dict.fromkeys(('managed', 'publish_tf', 'odometry_topic'), ''),
-            'use_sim_time': 'false',
-            'log_level': 'info',
-            'respawn': 'true',
-        }
-        for robot in 'ab'
-    ]
+    # All else is passed as it is.
+    passed = {name: each for name, each in description.table.items() if name != 'robots'}
+    for robot, each in zip('ab', included, strict=True):
+        own = {'namespace': robot, 'child_frame': f'{robot}/base_link'}
+        own |= {'model': f'/opt/ROBOTICS/{robot}.npz'}
+        assert dict(each.kwargs['launch_arguments']) == passed | own
 
 
 # Chosen for each run, on the command line or by a launch file.
@@ -153,12 +123,9 @@ def test_the_file_holds_every_default(node):
     # Any other key would stop to match once the node is in a namespace.
     assert list(content) == ['/**']
     given = content['/**']['ros__parameters']
-    table = {
-        each.name: each.default for each in PARAMETERS[node].table() if each.name not in PER_RUN
-    }
-    assert given == table
-    for name, value in given.items():
-        assert type(value) is type(table[name]), name
+    table = {each.name: each.default for each in PARAMETERS[node].table()}
+    wanted = {name: (type(each), each) for name, each in table.items() if name not in PER_RUN}
+    assert {name: (type(each), each) for name, each in given.items()} == wanted
 
 
 def handlers(path: Path, **given: str) -> dict[str, Callable[..., list[Any]]]:
@@ -175,22 +142,18 @@ LIVE, ENDING = SimpleNamespace(is_shutdown=False), SimpleNamespace(is_shutdown=T
 DONE, FAILED = SimpleNamespace(returncode=0), SimpleNamespace(returncode=1)
 
 
-@pytest.mark.parametrize(
-    ('name', 'program'),
-    [
-        ('train', 'trainer_node'),
-        ('demo', 'trainer_node'),
-        ('replay', 'a/filter_node'),
-        ('replay', 'play'),
-    ],
-)
-def test_what_fails_makes_the_launch_fail_unless_it_is_ended(name, program):
-    path = ROOT / 'launch' / f'{name}.launch.py'
-    end = handlers(path, namespace='a', rviz='false')[program]
-    with pytest.raises(RuntimeError):
-        end(FAILED, LIVE)
-    end(FAILED, ENDING)
-    end(DONE, LIVE)
+def test_what_fails_makes_the_launch_fail_unless_it_is_ended():
+    for name, programs in (
+        ('train', ['trainer_node']),
+        ('demo', ['trainer_node']),
+        ('replay', ['a/filter_node', 'play']),
+    ):
+        ends = handlers(ROOT / 'launch' / f'{name}.launch.py', namespace='a', rviz='false')
+        for program in programs:
+            with pytest.raises(RuntimeError):
+                ends[program](FAILED, LIVE)
+            ends[program](FAILED, ENDING)
+            ends[program](DONE, LIVE)
 
 
 def test_a_bag_is_played_after_the_filter_is_active_and_ends_the_launch_unless_it_is_shown():
@@ -209,28 +172,10 @@ def test_a_bag_is_played_after_the_filter_is_active_and_ends_the_launch_unless_i
         describe(path, 'ros2bag', **GIVEN)
 
 
-@pytest.mark.parametrize(
-    ('robots', 'why'),
-    [
+def test_a_fleet_of_wrong_names_is_refused_before_anything_starts():
+    for robots, why in (
         *((each, 'names no robots, or one twice') for each in ('', 'a,/a', '/')),
         *((each, 'is no namespace') for each in ('a b-c', 'a 2car', 'a b//c', 'a ä', 'a b__c')),
-    ],
-)
-def test_a_fleet_of_wrong_names_is_refused_before_anything_starts(robots, why):
-    with pytest.raises(RuntimeError, match=why):
-        describe(ROOT / 'launch' / 'fleet.launch.py', **GIVEN | {'robots': robots})
-
-
-def test_a_page_is_served_on_request_and_a_missing_library_only_warned_of(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    for found, wanted, count in ((True, 'true', 1), (True, 'false', 0), (None, 'true', 0)):
-        monkeypatch.setattr('importlib.util.find_spec', lambda _, found=found: found)
-        description = describe(ONBOARD, model='m.npz', namespace='/car1/', view=wanted)
-        programs = [each.kwargs['cmd'] for each in named(description, 'ExecuteProcess')]
-        assert len(programs) == count
-        for command in programs:
-            assert command[1:4] == ['view', '--live', 'car1/filter_node']
-            assert command[4:] == ['--no-browser', '--port', '5006']
-        assert len(named(description, 'Node')) == 1
-        assert len(description.warnings) == (found is None)
+    ):
+        with pytest.raises(RuntimeError, match=why):
+            describe(ROOT / 'launch' / 'fleet.launch.py', **GIVEN | {'robots': robots})

@@ -14,9 +14,14 @@ from two_manifold_ros.stopping import free_domains
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
-    from ros_talk import NodeProcess, Talk
+    from imu_feed import Feed
+    from ros_talk import Health, NodeProcess, Talk
 
+    from two_manifold_ros.simulation.slot_car_run import SlotCarRun
+
+    Follow = Callable[..., tuple[Health, Feed]]
 
 drive, model_path = driven_model.drive, driven_model.model_path
 sensed_path = driven_model.sensed_path
@@ -61,3 +66,31 @@ def start(domain: str) -> Iterator[Callable[..., NodeProcess]]:
     yield start_one
     for process in started:
         process.stop()
+
+
+@pytest.fixture
+def text_for_transforms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let text stand for messages of transforms, which are not among the wheels."""
+    from std_msgs.msg import String  # noqa: PLC0415 - needs ROS, which may be missing
+
+    from two_manifold_ros.nodes import callbacks  # noqa: PLC0415 - needs ROS as well
+
+    usual = callbacks.message_class
+    replaced = {callbacks.TRANSFORM_TYPE: String}
+    monkeypatch.setattr(
+        callbacks, 'message_class', lambda msgtype: replaced.get(msgtype) or usual(msgtype)
+    )
+
+
+@pytest.fixture
+def follow(talk: Talk, start: Callable[..., NodeProcess], drive: SlotCarRun) -> Follow:
+    """Start a filter node, and return its diagnostics and the drive that it hears."""
+    from imu_feed import connect, Feed  # noqa: PLC0415 - needs ROS, which may be missing
+    from ros_talk import Health  # noqa: PLC0415 - needs ROS, which may be missing
+
+    def follow_one(model: Path, **parameters: object) -> tuple[Health, Feed]:
+        start('filter_node', model=model, **{'input_timeout_s': 60.0, **parameters})
+        health = Health(talk)
+        return health, Feed(talk, drive, connect(talk, health))
+
+    return follow_one

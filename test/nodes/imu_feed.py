@@ -15,13 +15,10 @@ from two_manifold_ros.simulation.slot_car_run import imu_message, reference_mess
 
 
 def connect(talk: Talk, health: Health) -> Publisher:
-    """Return a publisher of imu from which the node has heard already.
-
-    That our side has matched says nothing about the node's side, and a sample that is sent before
-    is lost. The probes lie so far back that the filter starts again after them.
-    """
+    """Return a publisher of imu from which the node has heard: what is sent before is lost."""
     publisher = talk.publisher(Imu, 'imu')
     probe = Imu()
+    # So far back that the filter starts again after them.
     probe.header.stamp.sec = 1_000_000
     probe.linear_acceleration.z = 9.81
 
@@ -36,12 +33,7 @@ def connect(talk: Talk, health: Health) -> Publisher:
 
 
 class Feed:
-    """
-    A run that is published sample after sample, with each so-manieth of its positions.
-
-    Of these samples were ``sent``; positions are ``moved`` by (3,) metres, and ``spoil`` changes
-    each message of the IMU.
-    """
+    """A run that is published sample after sample, ``every`` so-manieth with its position."""
 
     def __init__(
         self,
@@ -51,9 +43,9 @@ class Feed:
         reference: Publisher | None = None,
         every: int = 2,
     ) -> None:
-        self._talk, self._run, self._every = talk, run, every
-        self._imu, self._reference = imu, reference
-        self.sent = 0
+        self._talk, self._run, self._imu = talk, run, imu
+        self.reference, self.every, self.sent = reference, every, 0
+        # Metres by which positions are moved, and what changes each message of the IMU.
         self.moved = np.zeros(3)
         self.spoil: Callable[[Imu], object] = lambda _: None
 
@@ -66,10 +58,10 @@ class Feed:
             message = to_message('sensor_msgs/msg/Imu', fields)
             self.spoil(message)
             self._imu.publish(message)
-            if positions and self._reference is not None and index % self._every == 0:
+            if positions and self.reference is not None and index % self.every == 0:
                 place = run.positions[index] + self.moved
                 seen = reference_message(stamp, place, run.quaternions[index])
-                self._reference.publish(to_message('geometry_msgs/msg/PoseStamped', seen))
+                self.reference.publish(to_message('geometry_msgs/msg/PoseStamped', seen))
             self._talk.spin(pause_s)
         self.sent += count
 

@@ -15,10 +15,7 @@ from time import monotonic
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from geometry_msgs.msg import PoseWithCovarianceStamped
 from lifecycle_msgs.srv import ChangeState, GetState
-from nav_msgs.msg import Odometry
-from nav_msgs.msg import Path as PathMessage
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParameters
 import rclpy
@@ -27,32 +24,21 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.publisher import Publisher
-from rclpy.qos import QoSProfile
 from rclpy.task import Future
-from sensor_msgs.msg import PointCloud2
 from std_msgs.msg import Float64MultiArray
-from visualization_msgs.msg import MarkerArray
+from std_srvs.srv import Trigger
 
+from two_manifold_ros.interface.messages import PUBLISHED
 from two_manifold_ros.nodes.running import make_executor
+from two_manifold_ros.recordings.ros_messages import message_class
 
-Quality = QoSProfile | int
-Start = Callable[..., 'NodeProcess']
-
-KINDS = {
-    'position': PoseWithCovarianceStamped,
-    'odometry': Odometry,
-    'predicted_path': PathMessage,
-    'latent_state': Float64MultiArray,
-    'markers': MarkerArray,
-    'particles': PointCloud2,
-}
+ESTIMATED = 'position', 'odometry', 'predicted_path', 'latent_state', 'markers', 'particles'
+KINDS = {name: message_class(PUBLISHED[name].msgtype) for name in (*ESTIMATED, 'laps')}
 """What the filter node publishes of an estimate."""
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60.0
 """Waiting ends as soon as the condition holds; a busy machine takes long to start a process."""
-
-MOST_LOGGED = 10_000_000
 
 
 class Process:
@@ -69,7 +55,7 @@ class Process:
     def said(self) -> str:
         """Log of the process until now."""
         # Reading at a place of our own: the process writes where the file's own is.
-        return os.pread(self._output.fileno(), MOST_LOGGED, 0).decode()
+        return os.pread(self._output.fileno(), 10_000_000, 0).decode()
 
     def ended(self) -> int:
         """Wait for its end and return the exit status."""
@@ -94,8 +80,7 @@ class Process:
 class NodeProcess(Process):
     """One of our nodes as a process of its own, in our domain or in another one."""
 
-    program: tuple[str, ...] = ('-m', 'two_manifold_ros.nodes')
-    """What a subclass lets Python run in place of the entry point."""
+    program = '-m', 'two_manifold_ros.nodes'
 
     def __init__(
         self, name: str, *ros_args: str, domain: int | None = None, **parameters: object
@@ -139,11 +124,8 @@ def configured(
 
 def environment_of(domain: int) -> dict[str, str]:
     """Return the environment of a process in a domain, which no other computer hears."""
-    return {
-        **os.environ,
-        'ROS_DOMAIN_ID': str(domain),
-        'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
-    }
+    ours = {'ROS_DOMAIN_ID': str(domain), 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
+    return {**os.environ, **ours}
 
 
 def numbers_of(message: Float64MultiArray) -> dict[str, float]:
@@ -156,16 +138,18 @@ def stamp_of(message: Any) -> int:  # noqa: ANN401 - anything with a header
     return int(message.header.stamp.sec * 10**9 + message.header.stamp.nanosec)
 
 
+def quiet_node(name: str, context: Context) -> Node:
+    """Return a node without a log, which nodes of one name in a process would share."""
+    return Node(name, context=context, start_parameter_services=False, enable_rosout=False)
+
+
 class Talk:
     """A node of the tests, spun only while it waits for something, and does ``meanwhile``."""
 
     def __init__(self, domain: int | None = None) -> None:
         self._context = Context()
         self._context.init(domain_id=domain)
-        # Without a log: several nodes of one name in a process would share it, with a warning.
-        self.node = Node(
-            'test', context=self._context, start_parameter_services=False, enable_rosout=False
-        )
+        self.node = quiet_node('test', self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
         self.meanwhile: Callable[[], object] = partial(self.spin, 0.02)
@@ -191,16 +175,16 @@ class Talk:
             assert monotonic() < end, f'waited in vain for {what}'
             self.meanwhile()
 
-    def listen(self, kind: type, topic: str, quality: Quality = 100) -> list[Any]:
+    def listen(self, kind: type, topic: str, depth: int = 100) -> list[Any]:
         """Collect the messages of a topic from now on, once its publisher is found."""
         messages: list[Any] = []
-        subscription = self.node.create_subscription(kind, topic, messages.append, quality)
+        subscription = self.node.create_subscription(kind, topic, messages.append, depth)
         self.until(subscription.get_publisher_count, f'a publisher of {topic}')
         return messages
 
-    def publisher(self, kind: type, topic: str, quality: Quality = 1000) -> Publisher:
+    def publisher(self, kind: type, topic: str, depth: int = 1000) -> Publisher:
         """Return a publisher that has found its subscriber."""
-        publisher = self.node.create_publisher(kind, topic, quality)
+        publisher = self.node.create_publisher(kind, topic, depth)
         self.until(publisher.get_subscription_count, f'a subscriber of {topic}')
         return publisher
 
@@ -217,6 +201,11 @@ class Talk:
         """Set a parameter of a node."""
         chosen = [Parameter(name, value=value).to_parameter_msg()]
         return self.call(SetParameters, f'{node}/set_parameters', parameters=chosen).results[0]
+
+    def swap(self, model: Path) -> bool:
+        """Give the filter node another model, and return whether it begins to load it."""
+        assert self.change('filter_node', 'next_model', str(model)).successful
+        return bool(self.call(Trigger, 'filter_node/swap_model').success)
 
     def ask(self, number: int = 0, label: str = '') -> Future:
         """Ask the filter node for a transition, and return what will be its answer."""

@@ -18,12 +18,7 @@ from snapshots import estimate_with
 from std_msgs.msg import String
 
 from two_manifold_ros.filtering.estimate import Estimate
-from two_manifold_ros.interface.messages import (
-    choose_scene,
-    Scene,
-    stamp_fields,
-    Topics,
-)
+from two_manifold_ros.interface.messages import choose_scene, Scene, stamp_fields, Topics
 from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.names import LAP_FRAME
@@ -35,21 +30,7 @@ from two_manifold_ros.nodes.callbacks import (
     ImuTopic,
     TRANSFORM_TYPE,
 )
-from two_manifold_ros.recordings.ros_messages import message_class, to_message
-
-
-class Logging(GuardedNode):
-    """A node that keeps its log."""
-
-    def __init__(self) -> None:
-        super().__init__('logging')
-        self.lines: list[str] = []
-
-    def get_logger(self) -> Logging:
-        return self
-
-    def error(self, text: str) -> None:
-        self.lines.append(text)
+from two_manifold_ros.recordings.ros_messages import to_message
 
 
 @pytest.mark.parametrize('asked', ['', 'reliable'])
@@ -76,16 +57,31 @@ def test_an_exception_is_counted_and_logged_once_per_kind_unless_ros_goes_down(
         monkeypatch.setattr(callbacks, 'ok', lambda: False)
         raise RuntimeError
 
+    said: list[str] = []
     with ros(domain):
-        node = Logging()
+        node = GuardedNode('logging')
+        monkeypatch.setattr(node, 'get_logger', lambda: SimpleNamespace(error=said.append))
         guarded = node.guard(broken)
         # To a service the last argument is the answer.
         assert [guarded(value) for value in range(10)] == [*range(10)]
         node.guard(published_in_the_middle_of_it)()
         assert node.errors == 10
-        assert len(node.lines) == 2
-        assert 'in broken' in node.lines[0]
+        assert ['in broken' in line for line in said] == [True, True]
         node.destroy_node()
+
+
+def graph(*publishers: tuple[str, str], kind: str = Topics.IMU.msgtype, to: str = '') -> Any:  # noqa: ANN401
+    """Return what stands for the node /mine, where such nodes publish each topic in one type."""
+    infos = [
+        SimpleNamespace(topic_type=kind, node_namespace=namespace, node_name=name)
+        for namespace, name in publishers
+    ]
+    return SimpleNamespace(
+        count_publishers=lambda _: len(infos),
+        resolve_topic_name=lambda name: to if name == '/spare' else f'/{name.lstrip("/")}',
+        get_publishers_info_by_topic=lambda _: infos,
+        get_fully_qualified_name=lambda: '/mine',
+    )
 
 
 def test_other_publishers_of_an_output():
@@ -97,69 +93,40 @@ def test_other_publishers_of_an_output():
         ([mine, mine], ('another node of the same name (/mine)',)),
         ([mine, ('_NODE_NAMESPACE_UNKNOWN_', '_NODE_NAME_UNKNOWN_')], ('',)),
     ):
-        infos = [
-            SimpleNamespace(topic_type='t', node_namespace=namespace, node_name=name)
-            for namespace, name in publishers
-        ]
-        node: Any = SimpleNamespace(
-            count_publishers=lambda _, infos=infos: len(infos),
-            resolve_topic_name=lambda name: name,
-            get_publishers_info_by_topic=lambda _, infos=infos: infos,
-            get_fully_qualified_name=lambda: '/mine',
-        )
-        assert find_shared(node, ['/odometry']) == (
-            {} if others is None else {'/odometry': others}
-        )
+        shared = find_shared(graph(*publishers), ['/odometry'])
+        assert shared == ({} if others is None else {'/odometry': others})
 
 
 def test_a_topic_is_published_beside_imu_in_its_type_under_a_name_that_is_not_remapped():
-    for kind, resolved, published in (
-        (Topics.IMU.msgtype, '/spare', True),
-        ('', '/spare', False),
-        ('std_msgs/msg/String', '/spare', False),
-        (Topics.IMU.msgtype, '/imu', False),
+    one = '/', 'driver'
+    for node, name, published in (
+        (graph(one, to='/spare'), '/spare', True),
+        (graph(to='/spare'), '/spare', False),
+        (graph(one, kind='std_msgs/msg/String', to='/spare'), '/spare', False),
+        (graph(one, to='/imu'), '/spare', False),
+        (graph(one), '/imu', False),
     ):
-        infos = [SimpleNamespace(topic_type=kind, node_namespace='/', node_name='driver')]
-        node: Any = SimpleNamespace(
-            count_publishers=lambda _, kind=kind: len(kind),
-            resolve_topic_name=lambda name, to=resolved: to if name == '/spare' else f'/{name}',
-            get_publishers_info_by_topic=lambda _, infos=infos: infos,
-        )
-        assert ImuTopic(node).is_published('/spare') == published
+        assert ImuTopic(node).is_published(name) == published
 
 
-def estimate(seed: int) -> Estimate:
-    generator = np.random.default_rng(seed)
-    return estimate_with(
-        stamp_ns=int(generator.integers(1, 2**31)) * 10**9 + int(generator.integers(10**9)),
-        positions=generator.normal(size=(1, 2)),
-        covariances=np.array([[[2.0, 0.3], [0.3, 1.0]]]) * generator.random(),
-        velocity=generator.normal(size=2),
-        velocity_covariance=np.array([[0.5, 0.1], [0.1, 0.2]]) * generator.random(),
-    )
+ESTIMATE = estimate_with(velocity=np.array([1.0, 0.0]), velocity_covariance=1e-4 * np.eye(2))
 
 
+@pytest.mark.usefixtures('text_for_transforms')
 def test_transforms_are_those_to_the_frame_of_an_odometry(talk, model_path, monkeypatch):
-    """Messages of transforms are not among the wheels: text stands in for them."""
-
-    def as_text(msgtype: str) -> type:
-        return String if msgtype == TRANSFORM_TYPE else message_class(msgtype)
-
     def written(msgtype: str, fields: Any) -> Any:  # noqa: ANN401 - as to_message
         assert msgtype == TRANSFORM_TYPE
         return String(data=fields['transforms'][0]['child_frame_id'])
 
-    monkeypatch.setattr(callbacks, 'message_class', as_text)
     monkeypatch.setattr(callbacks, 'to_message', written)
     model, frame = load_model(model_path), OdometryFrame('map', 'base_link')
     publishers = EstimatePublishers(talk.node, choose_scene(model), transform=True, odometry=frame)
     heard = talk.listen(String, '/tf')
-    estimate = estimate_with(velocity=np.array([1.0, 0.0]), velocity_covariance=1e-4 * np.eye(2))
-    publishers.publish(estimate)
-    header = {'stamp': stamp_fields(estimate.stamp_ns), 'frame_id': 'odom'}
+    publishers.publish(ESTIMATE)
+    header = {'stamp': stamp_fields(ESTIMATE.stamp_ns), 'frame_id': 'odom'}
     fields = {'header': header, 'child_frame_id': 'base_link'}
     frame.take(to_message('nav_msgs/msg/Odometry', fields))
-    publishers.publish(estimate)
+    publishers.publish(ESTIMATE)
     talk.until(lambda: heard, 'a transform')
     assert [each.data for each in heard] == ['odom']
 
@@ -185,34 +152,32 @@ class Laps:
 def test_laps_are_placed_once_for_subscribers_and_go_on_in_the_frame_of_their_fixes():
     """Those of each route on their own."""
     model: Any = SimpleNamespace(
-        frame_id=LAP_FRAME, period_ns=10**8, horizons=(0,), route_names=(), route_model=None
+        frame_id=LAP_FRAME, period_ns=10**8, horizons=(0, 5), route_names=(), route_model=None
     )
     scene = Scene(model, LAP_FRAME, 'base_link')
-    for subscribers in (0, 1):
-        one: Any = Laps('map')
-        published: list[str] = []
-        own = SimpleNamespace(
-            get_subscription_count=lambda subscribers=subscribers: subscribers,
-            publish=lambda each, to=published: (
-                hasattr(each, 'pose') and to.append(each.header.frame_id)
-            ),
-        )
-        node: Any = SimpleNamespace(
-            create_publisher=lambda *_, own=own: own, destroy_publisher=None
-        )
-        laps = {'': one}
-        publishers = EstimatePublishers(node, scene, transform=False, laps=laps, placed=True)
-        publishers.publish(estimate(0))
-        assert one.asked == subscribers
-        assert len(published) == 2 * subscribers
+    one: Any = Laps('map')
+    published: list[str] = []
+    subscribers = [0]
+
+    def publish(message: Any) -> None:  # noqa: ANN401 - of its topic
+        if hasattr(message, 'pose'):
+            published.append(message.header.frame_id)
+
+    own = SimpleNamespace(get_subscription_count=lambda: subscribers[0], publish=publish)
+    node: Any = SimpleNamespace(create_publisher=lambda *_: own, destroy_publisher=None)
+    publishers = EstimatePublishers(node, scene, transform=False, laps={'': one}, placed=True)
+    for subscribers[0] in (0, 1):
+        publishers.publish(ESTIMATE)
+        assert one.asked == subscribers[0]
+    assert len(published) == 2
     # A model that knows no laps comes in between.
     publishers.go_on_with(publishers.scene, {})
-    publishers.publish(estimate(0))
+    publishers.publish(ESTIMATE)
     atlas: dict[str, Any] = {name: Laps('arena') for name in ('a', 'b')}
     publishers.go_on_with(publishers.scene, atlas)
     # Which of them was driven before is not known.
     assert [each.before for each in atlas.values()] == [one, one]
-    publishers.publish(replace(estimate(1), route='a'))
+    publishers.publish(replace(ESTIMATE, route='a'))
     later: dict[str, Any] = {name: Laps('map') for name in ('a', 'c')}
     publishers.go_on_with(publishers.scene, later)
     assert [each.before for each in later.values()] == [atlas['a'], None]

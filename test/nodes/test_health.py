@@ -15,20 +15,14 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from ros_talk import numbers_of
+from snapshots import estimate_with
 
-from two_manifold_ros.filtering.status import EllipseLimits, Status
-from two_manifold_ros.interface.assessment import (
-    assess,
-    Health,
-    InputLimits,
-    Level,
-    REJECTIONS,
-)
-from two_manifold_ros.interface.messages import Scene
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.interface.assessment import assess, Health, InputLimits, Level, REJECTIONS
 from two_manifold_ros.interface.session import Arrivals
 from two_manifold_ros.interface.status import CODES, NUMBERS
 from two_manifold_ros.nodes import health
-from two_manifold_ros.nodes.health import limits_line, startup_lines, StatusPublisher
+from two_manifold_ros.nodes.health import StatusPublisher
 
 TRACKS: dict[str, Any] = {'status': Status.TRACKING, 'cause': '', 'why': 'tracking'}
 FILLS: dict[str, Any] = {'status': Status.FILLING, 'cause': 'filling', 'why': '1 of 20 ticks'}
@@ -36,69 +30,58 @@ LOST: dict[str, Any] = {'status': Status.LOST, 'cause': 'diverged', 'why': 'lost
 
 
 class Bench:
-    """A publisher of the status of a node in a given state, without ROS around it."""
+    """What stands for a node in a given state, and the publisher of its status."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now_s = 0.0
+        self.now_s, self.now_ns, self.simulated = 0.0, 5 * 10**9, False
         self.said: list[str] = []
         self.published: dict[str, list[Any]] = {'/diagnostics': [], 'adapting/status': []}
-        self.listeners = 1
-        self.known: dict[str, Any] = dict(TRACKS)
-        self.counters: Counter[str] = Counter()
+        self.listeners, self.errors = 1, 7
+        self.known, self.counters = dict(TRACKS), Counter[str]()
         monkeypatch.setattr(health, 'monotonic', lambda: self.now_s)
-        logger = SimpleNamespace(
-            warning=lambda line: self.said.append(f'W {line}'),
-            info=lambda line: self.said.append(f'I {line}'),
-        )
-        self.node: Any = SimpleNamespace(
-            create_publisher=self._publisher,
-            get_logger=lambda: logger,
-            get_parameter=lambda _: SimpleNamespace(value=self.simulated),
-            now_ns=5 * 10**9,
-            errors=7,
-            get_fully_qualified_name=lambda: '/robot/node',
-            count_publishers=lambda _: 1,
-            get_namespace=lambda: '/robot',
-        )
-        self.simulated = False
-        self.topic: Any = SimpleNamespace(
-            name='/imu', received_s=0.0, health=lambda _: Health(unused_s=9.0)
-        )
-        self.status = StatusPublisher(self.node, self.topic, 'adapting/')
+        self.get_parameter = lambda _: SimpleNamespace(value=self.simulated)
+        self.get_fully_qualified_name = lambda: '/robot/node'
+        self.get_namespace = lambda: '/robot'
+        self.count_publishers = lambda _: 1
+        heard = SimpleNamespace(name='/imu', received_s=0.0, health=lambda _: Health(unused_s=9.0))
+        self.topic: Any = heard
+        node: Any = self
+        self.status = StatusPublisher(node, self.topic, 'adapting/')
 
-    def _publisher(self, _: object, name: str, __: object) -> SimpleNamespace:
+    def create_publisher(self, _: object, name: str, __: object) -> SimpleNamespace:
         return SimpleNamespace(
             publish=self.published[name].append,
             get_subscription_count=lambda: self.listeners,
             topic_name=f'/{name}',
         )
 
-    def _publish(self, events: dict[str, str] | None) -> None:
+    def get_logger(self) -> SimpleNamespace:
+        say = self.said.append
+        return SimpleNamespace(warning=lambda a: say(f'W {a}'), info=lambda a: say(f'I {a}'))
+
+    def look(self, events: dict[str, str] | None = None, **known: Any) -> None:  # noqa: ANN401
+        """Publish, with changed fields of a snapshot."""
+        self.known |= known
         known = {'rate_hz': 20.0, 'unused_s': 0.26, **self.known}
         durations = {'p50': 1.0, 'p99': 2.0, 'max': 3.0}
         health = Health(counts=self.counters.copy(), durations=durations, **known)
-        first, last = {'model': 'm'}, {'checkpoint': 'c'}
-        self.status.publish(health, assess(health), first, last, events)
-
-    def look(self, **known: Any) -> None:  # noqa: ANN401 - fields of a snapshot
-        self.known |= known
-        self._publish(None)
+        self.status.publish(health, assess(health), {'model': 'm'}, {'checkpoint': 'c'}, events)
 
     def second(self, **events: str) -> Counter[str]:
         fresh, _ = self.status.count(self.counters.copy(), Arrivals(), ())
-        self._publish(events)
+        self.look(events)
         return fresh
 
     def take(
         self, counts: dict[str, int], arrivals: Arrivals | None = None, now_ns: int = 0
     ) -> dict[str, str]:
         """Let a second pass; return what happened in it."""
-        self.node.now_ns = now_ns
+        self.now_ns = now_ns
         self.now_s += 1.0
         return self.status.count(Counter(counts), arrivals or Arrivals(), ())[1]
 
     def health(self, arrivals: Arrivals | None = None, now_ns: int = 0, **counts: int) -> Health:
-        self.node.now_ns = now_ns
+        self.now_ns = now_ns
         return self.status.input_health(1.0, Counter(counts), arrivals or Arrivals())
 
     @property
@@ -172,42 +155,16 @@ def test_what_diagnostics_and_status_show(bench):
 
 
 def test_the_newest_estimate_is_reported_only_as_long_as_more_may_come(monkeypatch):
-    estimate = SimpleNamespace(
-        valid=True, evidence=0.5, novelty=1.0, off_route=0.0, ellipse_m=0.1, name=''
-    )
     for known, valid in (
-        ({}, True),
         ({'usable_rate_hz': 1.0}, True),
-        ({'received': False}, False),
         ({'silence_s': 9.0}, False),
-        ({'enabled': False}, False),
         ({'rejected': {'malformed': 99}}, False),
     ):
         bench = Bench(monkeypatch)
-        bench.look(latest=estimate, **known)
+        bench.look(latest=estimate_with(), **known)
         assert bench.numbers['valid'] == valid, known
         assert bench.values['valid'] == str(valid).lower(), known
         assert math.isnan(bench.numbers['ellipse_m']) != valid, known
-
-
-def test_what_happened_is_not_over_before_a_second_is(bench):
-    bench.look()
-    bench.second(**{'rejected zero_stamp': '3 messages'})
-    bench.look(**LOST)
-    bench.now_s += 1.0
-    bench.second()
-    assert bench.said[1:] == [
-        'W 3 messages',
-        'W Lost: too wide',
-        'I Over after 1.0 s: 3 messages',
-    ]
-    # Many messages of one cause are one warning.
-    bench.said.clear()
-    bench.known |= {'rejected_share': 0.5, 'rejected_most': 'zero_stamp', **TRACKS}
-    bench.second(**{'rejected zero_stamp': 'three', 'rejected malformed': 'one'})
-    one, many = (line for line in bench.said if line.startswith('W'))
-    assert one == 'W one'
-    assert many.startswith('W 50% of the IMU messages')
 
 
 def test_what_is_odd_while_it_tracks_hides_neither_the_state_nor_its_end(bench):
@@ -227,25 +184,27 @@ def test_what_is_odd_while_it_tracks_hides_neither_the_state_nor_its_end(bench):
         'I Over after 2.0 s: Lost: too wide',
         'I State: tracking',
     ]
+    # Many messages of one cause are one warning.
+    bench.said.clear()
+    bench.known |= {'rejected_share': 0.5, 'rejected_most': 'zero_stamp'}
+    bench.second(**{'rejected zero_stamp': 'three', 'rejected malformed': 'one'})
+    assert [line[:30] for line in bench.said] == ['W one', 'W 50% of the IMU messages on /']
 
 
 NAN = math.nan
 SECOND = 1_000_000_000
 
 
-@pytest.mark.parametrize(
-    ('counts', 'rejected'),
-    [
-        ([(5, 3, 2, 0), (9, 3, 5, 1)], {'malformed': 3, 'zero_stamp': 1}),
-        # Another session counts again.
-        ([(90, 3, 87, 0), (30, 0, 30, 0)], {}),
-        ([(90, 3, 87, 0), (30, 0, 30, 0), (31, 0, 31, 0)], {'malformed': 1}),
-    ],
-)
-def test_what_was_rejected_since_the_last_that_was_used(counts, rejected, bench):
+def test_what_was_rejected_since_the_last_that_was_used(bench):
     names = 'received', 'used', 'malformed', 'zero_stamp'
-    found = [bench.health(**dict(zip(names, each, strict=True))) for each in counts]
-    assert found[-1].rejected == rejected
+    for counts, rejected in (
+        ((5, 3, 2, 0), {}),
+        ((9, 3, 5, 1), {'malformed': 3, 'zero_stamp': 1}),
+        # Another session counts again.
+        ((30, 0, 30, 0), {}),
+        ((31, 0, 31, 0), {'malformed': 1}),
+    ):
+        assert bench.health(**dict(zip(names, counts, strict=True))).rejected == rejected
 
 
 def test_what_happened_to_messages_in_the_last_second_is_reported_once(bench):
@@ -307,55 +266,8 @@ def test_the_rate_of_usable_messages(seconds, bench):
         assert found == pytest.approx(rate_hz, abs=0.0, nan_ok=True)
 
 
-@pytest.mark.parametrize(
-    ('simulated', 'times', 'trouble'),
-    [
-        (False, (100, 100), ''),
-        (True, (0, 0), 'no_clock'),
-        (True, (0, 100), ''),
-        (True, (100, 100), 'clock_stands'),
-        (True, (100, 40), ''),
-    ],
-)
-def test_trouble_of_the_ros_clock(simulated, times, trouble, bench):
-    bench.simulated = simulated
-    for now_s in times:
+def test_trouble_of_the_ros_clock(bench):
+    seconds = (0, True, 'no_clock'), (9, True, ''), (9, True, 'clock_stands'), (4, True, '')
+    for now_s, bench.simulated, trouble in (*seconds, (4, False, '')):
         bench.take({}, now_ns=now_s * SECOND)
-    assert bench.health().clock == trouble
-
-
-MODEL: Any = SimpleNamespace(
-    rate_hz=20.0,
-    period_ns=50_000_000,
-    window_ns=3 * 10**9,
-    horizons=(0, 10),
-    live_channels=('angular_velocity.z',),
-    imu_frame_id='',
-    frame_id='odom',
-    route_names=(),
-)
-FAST = SimpleNamespace(
-    rate_hz=80.0, live_channels=('angular_velocity.y',), route_names=('north', 'south')
-)
-
-
-def test_the_start_names_model_topics_rates_frames_channels_and_limits():
-    MODEL.routes = {'': MODEL}
-    topics = {'position': '/position', 'odometry': '/car/odom'}
-    lines = startup_lines(Scene(MODEL, 'map', 'car'), 'm.npz', '/driver/imu', topics)
-    text = '\n'.join([*lines, limits_line(EllipseLimits(0.35, 0.7), 2.0)])
-    for part in (
-        'm.npz: 20 Hz, windows of 3 s, horizons 0, 0.5 s, IMU in an unnamed frame',
-        '/driver/imu (sensor_msgs/msg/Imu',
-        'at least 20 Hz; uses angular_velocity.z',
-        'Publishes position, odometry -> /car/odom',
-        'positions in map, velocities in car (parameter track_frame; training had positions in od',
-        'unsure above 0.35 m of half the 95 % ellipse, lost above 0.7 m; no data after 2 s',
-    ):
-        assert part in text
-    # Of several routes the rates and channels of all.
-    MODEL.routes = {'a': MODEL, 'b': FAST}
-    text = '\n'.join(startup_lines(Scene(MODEL, 'odom', 'car'), 'm.npz', '/imu', {}))
-    assert 'at least 80 Hz; uses angular_velocity.z, angular_velocity.y' in text
-    assert 'line north, line south' in text
-    assert 'training had' not in text
+        assert bench.health().clock == trouble

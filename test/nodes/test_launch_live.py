@@ -13,11 +13,11 @@ pytest.importorskip('launch', reason='launch is not installed (it is with apt RO
 pytest.importorskip('launch_ros', reason='launch_ros is not installed (it is with apt ROS 2)')
 
 from ament_index_python.packages import get_package_share_path
-from diagnostic_msgs.msg import DiagnosticArray
 from launch.actions import EmitEvent, IncludeLaunchDescription, RegisterEventHandler, TimerAction
 from launch.event_handlers import OnProcessExit, OnProcessIO
 from launch.events import Shutdown
 from launch.launch_description_sources import PythonLaunchDescriptionSource
+from ros_talk import Board, PATIENCE_S
 
 from launch import LaunchDescription, LaunchService
 
@@ -28,20 +28,11 @@ if TYPE_CHECKING:
 
     from launch import LaunchDescriptionEntity
 
-PATIENCE_S = 60.0
-
 
 def run(
-    name: str,
-    until: str = '',
-    seen: Callable[[], bool] = lambda: False,
-    **arguments: object,
+    name: str, until: str = '', seen: Callable[[], bool] = lambda: False, **arguments: object
 ) -> tuple[str, dict[str, int]]:
-    """
-    Run a launch file until words are printed or something is seen.
-
-    Returns all words of its nodes, and their exit statuses, that of the launch among them.
-    """
+    """Run it until words are printed or something is seen; return all words and exit statuses."""
     try:
         share = get_package_share_path('two_manifold_ros')
     except (LookupError, OSError):
@@ -100,19 +91,15 @@ def test_onboard_with_all_that_can_be_chosen(model_path, tmp_path):
 
 
 def test_adapt_beside_a_filter(talk, model_path, tmp_path):
-    heard: dict[str, dict[str, str]] = {'filter_node': {}, 'updater_node': {}}
-
-    def hear(message: DiagnosticArray) -> None:
-        for status in message.status:
-            heard[status.name] = {each.key: each.value for each in status.values}
+    board = Board(talk)
 
     def both_follow() -> bool:
         talk.spin(0.1)
-        followed = all(each.get('status') == 'tracking' for each in heard.values())
+        states = {board.value(name, 'status') for name in ('filter_node', 'updater_node')}
         # The updater knows the filter node's model from that node alone.
-        return followed and heard['updater_node'].get('incumbent') == str(model_path)
+        knows = board.value('updater_node', 'incumbent') == str(model_path)
+        return knows and states == {'tracking'}
 
-    talk.node.create_subscription(DiagnosticArray, '/diagnostics', hear, 10)
     _, statuses = run(
         'adapt', seen=both_follow, model=model_path, folder=tmp_path, slot_car='true'
     )

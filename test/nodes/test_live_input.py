@@ -12,17 +12,17 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 import numpy as np
-from raw_imu import raw_imu
 from rclpy.serialization import serialize_message
 from updater_feed import SMALL, small_session, tpsr_session
 
+from two_manifold_ros.adapting.stream_learner import StreamLearner
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.adapting.updater_session import UpdaterSession
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.assessment import Health, Level, Publisher
-from two_manifold_ros.interface.messages import Message
+from two_manifold_ros.interface.assessment import Level
+from two_manifold_ros.interface.messages import Message, Topic
 from two_manifold_ros.interface.transforms import OdometryFrame
-from two_manifold_ros.nodes import live_input, trainer_node
+from two_manifold_ros.nodes import callbacks, live_input, trainer_node
 from two_manifold_ros.nodes.live_input import (
     live_marks,
     live_odometry,
@@ -35,17 +35,11 @@ from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.recordings.ros_messages import to_message
 from two_manifold_ros.recordings.satellite_fixes import east_north
 
+FLOAT, IMU = 'std_msgs/msg/Float64', 'sensor_msgs/msg/Imu'
 POSE = 'geometry_msgs/msg/PoseStamped'
 PLACE = {'x': 1.5, 'y': -2.5, 'z': 9.0}
 FIX = 'sensor_msgs/msg/NavSatFix'
 POINT = 'geometry_msgs/msg/PointStamped'
-REFERENCES = {
-    POSE: {'pose': {'position': PLACE}},
-    'geometry_msgs/msg/PoseWithCovarianceStamped': {'pose': {'pose': {'position': PLACE}}},
-    POINT: {'point': PLACE},
-    'geometry_msgs/msg/TransformStamped': {'transform': {'translation': PLACE}},
-    'nav_msgs/msg/Odometry': {'pose': {'pose': {'position': PLACE}}},
-}
 
 
 def raw(msgtype: str, fields: Message, seconds: int = 7, frame: str = 'arena') -> bytes:
@@ -60,83 +54,64 @@ def fix(
     return raw(FIX, {**place, 'status': {'status': status}}, seconds)
 
 
-SILENT = 6.0
+class Stand:
+    """What stands for a node, with what takes the messages of each topic that it subscribes."""
+
+    now_ns, now_s = 77, 0.0
+
+    def __init__(self) -> None:
+        # In which each topic is published; of other topics nothing is.
+        self.types: dict[str, str] = {}
+        self.take: dict[str, Callable[[bytes], object]] = {}
+
+    def get_logger(self) -> Any:  # noqa: ANN401 - a stand-in as well
+        return SimpleNamespace(info=lambda _: None)
+
+    def get_publishers_info_by_topic(self, name: str) -> list[Any]:
+        types = [kind for topic, kind in self.types.items() if name == f'/{topic}']
+        named = {'node_namespace': '/', 'node_name': 'driver'}
+        return [SimpleNamespace(topic_type=each, **named) for each in types]
+
+    def count_publishers(self, name: str) -> int:
+        return len(self.get_publishers_info_by_topic(name))
+
+    def resolve_topic_name(self, name: str) -> str:
+        return f'/{name.lstrip("/")}'
+
+    def subscribe(self, topic: Topic, take: Callable[[bytes], object], *_: object) -> None:
+        self.take[topic.name] = take
 
 
-def stand_in(msgtype: str = '', **changes: object) -> Any:  # noqa: ANN401 - for a node
-    """Return what stands for a node, whose topics are published as one type."""
-    driver = SimpleNamespace(topic_type=msgtype, node_namespace='/', node_name='driver')
-    known = {
-        'now_ns': 77,
-        'get_logger': lambda: SimpleNamespace(info=lambda _: None, warning=lambda _: None),
-        'get_publishers_info_by_topic': lambda _: [driver],
-        'resolve_topic_name': lambda name: f'/{name.lstrip("/")}',
-    }
-    return SimpleNamespace(**known | changes)
+@pytest.fixture
+def node(monkeypatch: pytest.MonkeyPatch) -> Stand:
+    """Return a node by whose time everything goes."""
+    node = Stand()
+    for module in (callbacks, live_input, trainer_node):
+        monkeypatch.setattr(module, 'monotonic', lambda: node.now_s)
+    return node
 
 
-def test_an_odometry_is_taken_and_says_what_is_missing(monkeypatch):
-    now_s = [0.0]
-    monkeypatch.setattr(live_input, 'monotonic', lambda: now_s[0])
-    taken: list[Callable[[bytes], object]] = []
-    node = stand_in(subscribe=lambda topic, take: taken.append(take) or topic)
+def test_an_odometry_is_taken_and_says_what_is_missing(node):
     frame = OdometryFrame('map', 'base_link')
     live = live_odometry(node, 'odom', frame)
     # Nothing can be found at once.
     assert live.complaint == ('odometry', '')
-    now_s[0] = 10.0
+    node.now_s = 10.0
     assert '/odom: no odometry came yet' in live.complaint[1]
-    (take,) = taken
-    take(raw('nav_msgs/msg/Odometry', {'child_frame_id': 'base_link'}, frame='wheels'))
+    fields = {'child_frame_id': 'base_link'}
+    node.take['odom'](raw('nav_msgs/msg/Odometry', fields, frame='wheels'))
     assert live.complaint == ('odometry', '')
     assert frame.frame == 'wheels'
 
 
-class Recorder:
-    """A recording with stand-ins for its topics."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now_s = 0.0
-        self.heard: dict[str, Any] = {'received': False}
-        self.imu = SimpleNamespace(name='/imu', health=self._health, listen=self._listen)
-        self.reference = SimpleNamespace(topic='/reference', problem='', find=lambda: None)
-        monkeypatch.setattr(trainer_node, 'ImuTopic', lambda *_: self.imu)
-        monkeypatch.setattr(trainer_node, 'LiveTopic', self._listen_to_positions)
-        monkeypatch.setattr(trainer_node, 'monotonic', lambda: self.now_s)
-        self.live = LiveRecording(stand_in(), '', 'until finish')
-
-    def _health(self, timeout_s: float) -> Health:
-        return Health(timeout_s=timeout_s, **self.heard)
-
-    def _listen(self, take: Callable[[bytes], object]) -> None:
-        self.take_imu = take
-
-    def _listen_to_positions(
-        self, _: object, __: str, begin: Callable[[str], Callable[[bytes], object]], **_given: str
-    ) -> SimpleNamespace:
-        self.begin = begin
-        return self.reference
-
-    def start_reference(self, msgtype: str) -> None:
-        self.take_reference = self.begin(msgtype)
-
-    @property
-    def state(self) -> tuple[Level, str]:
-        return self.live.assessment.level, self.live.assessment.cause
-
-
-def test_both_topics_are_recorded_and_what_is_missing_is_named(monkeypatch):
-    recorder = Recorder(monkeypatch)
-    with pytest.raises(InputError, match='No IMU message came on /imu'):
-        recorder.live.recording(use_receive_time=False)
-    recorder.take_imu(raw('sensor_msgs/msg/Imu', {'angular_velocity': {'z': 3.0}}))
+def test_both_topics_are_recorded_and_what_is_missing_is_named(node):
+    live = LiveRecording(node, POINT, '')
+    node.take['imu'](raw(IMU, {'angular_velocity': {'z': 3.0}}))
     with pytest.raises(InputError, match='No position came on /reference'):
-        recorder.live.recording(use_receive_time=False)
-    recorder.start_reference(POINT)
-    recorder.take_reference(raw(POINT, {'point': PLACE}))
-    recorder.take_imu(b'\x00\x01\x00\x00')
-    recorder.take_reference(b'\x00\x01')
-    live = recorder.live
+        live.recording(use_receive_time=False)
+    node.take['reference'](raw(POINT, {'point': PLACE}))
+    for take in node.take.values():
+        take(b'\x00\x01\x00\x00')
     assert live.counts == {'imu_messages': 1, 'reference_messages': 1, 'malformed': 2}
     for is_received, stamp_ns in ((False, 7_000_000_005), (True, 77)):
         recording = live.recording(use_receive_time=is_received)
@@ -147,120 +122,95 @@ def test_both_topics_are_recorded_and_what_is_missing_is_named(monkeypatch):
         assert any('Receive times' in note for note in recording.notes) == is_received
 
 
-def test_what_is_awaited_or_comes_no_more_is_named_with_its_cause(monkeypatch):
-    recorder = Recorder(monkeypatch)
-    assert recorder.state == (Level.WARN, 'waiting')
-    recorder.heard['silence_s'] = SILENT
-    assert recorder.state == (Level.ERROR, 'no_publisher')
-    recorder.heard['publishers'] = (Publisher('sensor_msgs/msg/Imu'),)
-    assert recorder.state == (Level.ERROR, 'silent')
-    recorder.heard = {'publishers': recorder.heard['publishers']}
-    recorder.take_imu(b'garbage')
-    assert recorder.state == (Level.ERROR, 'malformed')
-    recorder.take_imu(raw_imu(10**9, [1.0] * 6))
-    assert recorder.state == (Level.WARN, 'no_reference')
-    recorder.reference.problem = 'which type'
-    assert recorder.state == (Level.WARN, 'reference_type')
-    recorder.reference.problem = ''
-    recorder.start_reference(POSE)
-    recorder.take_reference(raw(POSE, {}))
-    assert recorder.live.assessment == (Level.OK, None, '', 'recording until finish')
-    recorder.now_s = SILENT
-    assert recorder.state == (Level.WARN, 'reference_gone')
+def test_what_is_awaited_or_comes_no_more_is_named_with_its_cause(node):
+    live = LiveRecording(node, '', 'until finish')
+
+    def state(now_s: float, **types: str) -> tuple[Level, str]:
+        node.now_s = now_s
+        node.types |= types
+        live.find()
+        return live.assessment.level, live.assessment.cause
+
+    assert state(0.0) == (Level.WARN, 'waiting')
+    assert state(6.0) == (Level.ERROR, 'no_publisher')
+    assert state(6.0, imu=IMU) == (Level.ERROR, 'silent')
+    node.take['imu'](b'garbage')
+    assert state(6.0) == (Level.ERROR, 'malformed')
+    node.take['imu'](raw(IMU, {}))
+    assert state(6.0) == (Level.WARN, 'no_reference')
+    assert state(6.0, reference=FLOAT) == (Level.WARN, 'reference_type')
+    state(6.0, reference=POSE)
+    node.take['reference'](raw(POSE, {}))
+    assert live.assessment == (Level.OK, None, '', 'recording until finish')
+    state(12.0)
+    node.take['imu'](raw(IMU, {}))
+    assert state(12.0) == (Level.WARN, 'reference_gone')
     begin = 'recording until finish, but no '
-    assert recorder.live.assessment.why == f'{begin}position came on /reference for 6 s'
-    recorder.heard['silence_s'] = SILENT
-    assert recorder.state == (Level.WARN, 'silent')
-    assert f'{begin}data: no IMU message on /imu for 6.0 s' in recorder.live.assessment.why
-    assert recorder.live.summary == '1 IMU messages on /imu, 1 positions on /reference'
+    assert live.assessment.why == f'{begin}position came on /reference for 6 s'
+    assert state(18.0) == (Level.WARN, 'silent')
+    assert f'{begin}data: no IMU message on /imu for 6.0 s' in live.assessment.why
+    assert live.summary == '2 IMU messages on /imu, 1 positions on /reference'
 
 
-FLOAT = 'std_msgs/msg/Float64'
+def test_a_sensor_that_comes_no_more_is_reported_after_twice_its_longest_step_and_a_second(node):
+    held: list[tuple[float, ...]] = []
+    node.types['wheel'] = POSE
+    live = live_sensor(node, SensorTopic('wheel', ('data',)), held.append)
+    assert f'/wheel is published as {POSE}: publish it as one of' in live.complaint[1]
 
+    def cause(at_s: float) -> str:
+        node.now_s = at_s
+        return live.complaint[0]
 
-class HeardSensor:
-    """A live sensor with a stand-in for its node."""
+    def hear(at_s: float) -> None:
+        node.now_s = at_s
+        node.take['wheel'](serialize_message(to_message(FLOAT, {'data': 0.1 * at_s})))
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, msgtype: str = FLOAT) -> None:
-        self.now_s = 10.0
-        self.held: list[tuple[float, ...]] = []
-        self.node = node = stand_in(msgtype, subscribe=lambda _, take: setattr(self, 'take', take))
-        monkeypatch.setattr(live_input, 'monotonic', lambda: self.now_s)
-        self.live = live_sensor(node, SensorTopic('wheel', ('data',)), self.held.append)
-
-    def hear(self, value: float, at_s: float) -> None:
-        self.now_s = at_s
-        self.take(serialize_message(to_message(FLOAT, {'data': value})))
-
-    def cause(self, at_s: float) -> str:
-        self.now_s = at_s
-        return self.live.complaint[0]
-
-
-def test_a_sensor_that_comes_no_more_is_reported_after_twice_its_longest_step_and_a_second(
-    monkeypatch,
-):
-    wrong = HeardSensor(monkeypatch, POSE)
-    assert f'/wheel is published as {POSE}: publish it as one of' in wrong.live.complaint[1]
-    sensor = HeardSensor(monkeypatch)
-    assert sensor.cause(11.0) == 'no_sensor'
-    assert 'set sensor_topics to its topic' in sensor.live.complaint[1]
-    sensor.hear(0.5, 12.0)
+    node.types['wheel'] = FLOAT
+    assert cause(0.0) == 'no_sensor'
+    assert 'set sensor_topics to its topic' in live.complaint[1]
+    hear(0.0)
     # It may be one that is given once and holds.
-    assert sensor.cause(1000.0) == ''
-    sensor.hear(0.6, 1001.0)
-    assert sensor.held == [(0.5,), (0.6,)]
-    other = HeardSensor(monkeypatch)
-    for at_s in (0.0, 0.5, 2.5, 3.0):
-        other.hear(0.1 * at_s, at_s)
-    assert other.cause(7.9) == ''
-    assert other.cause(8.1) == 'sensor_gone'
-    assert 'on /wheel for 5.1 s, where at most 2.0 s were usual' in other.live.complaint[1]
-    assert 'the filter goes on without it' in other.live.complaint[1]
-    other.hear(1.0, 8.2)
-    assert other.cause(8.3) == ''
-    other.node.get_publishers_info_by_topic = lambda _: []
-    assert other.cause(9.1) == ''
-    assert other.cause(9.3) == 'sensor_gone'
+    assert cause(1000.0) == ''
+    for at_s in (0.5, 2.5, 3.0):
+        hear(at_s)
+    assert held == [(0.0,), (0.05,), (0.25,), (pytest.approx(0.3),)]
+    assert cause(7.9) == ''
+    assert cause(8.1) == 'sensor_gone'
+    assert 'on /wheel for 5.1 s, where at most 2.0 s were usual' in live.complaint[1]
+    assert 'the filter goes on without it' in live.complaint[1]
+    hear(8.2)
+    assert cause(8.3) == ''
+    node.types.clear()
+    assert cause(9.1) == ''
+    assert cause(9.3) == 'sensor_gone'
 
 
-class Reference:
-    """The reference input of a session, and the positions that the session was given."""
-
-    def __init__(self, msgtype: str = FIX, session: UpdaterSession | None = None) -> None:
-        self.session = session or small_session()
-        self.seen: list[tuple[int, float, float]] = []
-        taker = self.session.take_position
-
-        def take_position(*given: Any) -> bool:  # noqa: ANN401 - passed on
-            used = taker(*given)
-            self.seen += self.session.learner.reference.taken if used else []
-            return used
-
-        self.session.take_position = take_position  # type: ignore[method-assign]
-        self.input = ReferenceInput(self.session)
-        self.input.start(msgtype)
-        self.take, self.counts = self.input.take, self.input.counts
+def reference(
+    msgtype: str = FIX, session: UpdaterSession | None = None
+) -> tuple[ReferenceInput, StreamLearner]:
+    """Return the input of a session, which takes messages of a type, and what learns of it."""
+    session = session or small_session()
+    positions = ReferenceInput(session)
+    positions.start(msgtype)
+    return positions, session.learner
 
 
-@pytest.mark.parametrize('msgtype', REFERENCES)
-def test_every_type_and_how_long_nothing_could_be_used(msgtype, monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(live_input, 'monotonic', lambda: now[0])
-    positions = Reference(msgtype)
-    assert np.isnan(positions.input.silence_s)
-    assert positions.take(raw(msgtype, REFERENCES[msgtype]))
-    assert positions.seen == [(7_000_000_005, 1.5, -2.5)]
-    assert positions.session.learner.head.frame_id == 'arena'
-    now[0] = 6.0
+def test_positions_are_used_and_how_long_none_could_be(node):
+    positions, learner = reference(POINT)
+    assert np.isnan(positions.silence_s)
+    assert positions.take(raw(POINT, {'point': PLACE}))
+    assert learner.reference.taken == [(7_000_000_005, 1.5, -2.5)]
+    assert learner.head.frame_id == 'arena'
+    node.now_s = 6.0
     assert not positions.take(b'\x00\x01')
-    assert not positions.take(raw(msgtype, REFERENCES[msgtype]))
-    assert positions.input.silence_s == pytest.approx(6.0)
+    assert not positions.take(raw(POINT, {'point': PLACE}))
+    assert positions.silence_s == pytest.approx(6.0)
     assert positions.counts() == {'used': 1, 'malformed': 1, 'duplicate_stamp': 1}
 
 
 def test_fixes_are_positions_in_the_plane_of_the_first_one_that_the_next_agrees_with():
-    positions = Reference()
+    positions, learner = reference()
     places = [(0.0, 0.0), (0.0, 0.0), (123.0, 10.0), (50.0, 190.0), (7.0, 7.0), (50.0, 10.0)]
     for second, place in enumerate(places, start=1):
         assert not positions.take(fix(*place, 100.0, second))
@@ -268,30 +218,27 @@ def test_fixes_are_positions_in_the_plane_of_the_first_one_that_the_next_agrees_
     assert not positions.take(fix(50.0, 10.0, 100.0, len(places)))
     assert not positions.take(fix(50.0, 10.0, 100.0, 7, status=-1))
     assert not positions.take(fix(np.nan, 10.0, 100.0, 7))
-    assert positions.session.learner.head.origin is None
+    assert learner.head.origin is None
     assert positions.take(fix(50.0001, 10.0002, np.nan, 7))
     origin = GeodeticOrigin(50.0, 10.0, 100.0)
-    assert (positions.session.learner.head.origin, positions.session.learner.head.frame_id) == (
-        origin,
-        'map',
-    )
-    there = east_north(np.array([50.0001]), np.array([10.0002]), np.array([100.0]), origin)
-    assert [each[1:] for each in positions.seen] == [(0.0, 0.0), pytest.approx(there[0])]
+    head = learner.head
+    assert (head.origin, head.frame_id) == (origin, 'map')
+    (there,) = east_north(np.array([50.0001]), np.array([10.0002]), np.array([100.0]), origin)
+    ((_, *place),) = learner.reference.taken
+    assert place == pytest.approx(there)
     assert not positions.take(fix(123.0, 10.0, 100.0, 8))
     assert positions.counts() == {'used': 2, 'no_fix': 8, 'duplicate_stamp': 1}
     # One that is known stays.
-    known = Reference()
-    known.session.learner.head = replace(
-        known.session.learner.head, origin=GeodeticOrigin(50.0, 10.0, 0.0)
-    )
+    known, learner = reference()
+    learner.head = replace(head, origin=GeodeticOrigin(50.0, 10.0, 0.0))
     assert known.take(fix(50.001, 10.0, 0.0, 1))
-    assert known.seen[0][1:] == pytest.approx((0.0, 111.2), abs=0.5)
+    (taken,) = learner.reference.taken
+    assert taken[1:] == pytest.approx((0.0, 111.2), abs=0.5)
 
 
 def test_a_fix_that_waited_is_not_used_where_stamps_are_those_of_arrival():
     now = iter(range(10**18, 2 * 10**18, 10**8))
-    session = tpsr_session(make_head(SMALL.horizons), clock_ns=lambda: next(now))
-    positions = Reference(session=session)
+    positions, _ = reference(FIX, tpsr_session(make_head(SMALL.horizons), lambda: next(now)))
     used = [positions.take(fix(50.0, 10.0, 0.0, second)) for second in (1, 2, 3)]
     assert used == [False, True, True]
     assert positions.counts()['used'] == 2
@@ -299,37 +246,32 @@ def test_a_fix_that_waited_is_not_used_where_stamps_are_those_of_arrival():
 
 def test_positions_of_another_origin_are_not_used():
     for msgtype, known, messages in (
-        (POINT, GeodeticOrigin(50.0, 10.0, 0.0), [raw(POINT, REFERENCES[POINT])]),
+        (POINT, GeodeticOrigin(50.0, 10.0, 0.0), [raw(POINT, {'point': PLACE})]),
         (FIX, None, [fix(50.0, 10.0, 100.0, second) for second in (8, 9)]),
     ):
-        positions = Reference(msgtype)
-        positions.session.learner.head = replace(
-            positions.session.learner.head, frame_id='map', origin=known
-        )
+        positions, learner = reference(msgtype)
+        learner.head = replace(learner.head, frame_id='map', origin=known)
         assert not any(map(positions.take, messages))
         assert positions.counts() == {'other_origin': len(messages)}
-        assert positions.session.learner.head.origin == known
+        assert learner.head.origin == known
 
 
-def test_marks_count_by_stamp_or_arrival_and_a_type_that_is_not_installed_is_a_complaint():
+def test_marks_count_by_stamp_or_arrival_and_a_type_that_is_not_installed_is_a_complaint(node):
     """The node subscribes them while it is configured, and does not crash."""
-    empty = serialize_message(to_message('std_msgs/msg/Empty', {}))
     for msgtype, message, stamp_ns in (
         (POINT, raw(POINT, {}), 7_000_000_005),
-        ('std_msgs/msg/Empty', empty, 77),
+        ('std_msgs/msg/Empty', serialize_message(to_message('std_msgs/msg/Empty', {})), 77),
         ('pit_wall_msgs/msg/Beacon', b'', None),
         ('std_msgs/msg/Beacon', b'', None),
     ):
         stamps: list[int] = []
-        taken: list[Callable[[bytes], object]] = []
         laps: Any = SimpleNamespace(take_mark=stamps.append, mark_problem='')
-        node = stand_in(msgtype, subscribe=lambda _, take, taken=taken: taken.append(take))
+        node.types['line'] = msgtype
+        node.take.clear()
         marks = live_marks(node, 'line', lambda laps=laps: laps)
         if stamp_ns is None:
-            assert not taken
-            words = f'as {msgtype}, which is not installed'
-            assert words in marks.complaint[1]
+            assert not node.take
+            assert f'as {msgtype}, which is not installed' in marks.complaint[1]
         else:
-            (take,) = taken
-            take(message)
+            node.take['line'](message)
             assert (stamps, marks.complaint) == ([stamp_ns], ('mark_topic', ''))

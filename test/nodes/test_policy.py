@@ -14,21 +14,17 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from rclpy.expand_topic_name import expand_topic_name
 from ros_talk import configured
-from std_msgs.msg import String
 
-from two_manifold_ros.nodes import callbacks
-from two_manifold_ros.nodes.callbacks import TRANSFORM_TYPE
 from two_manifold_ros.nodes.filter_node import FilterNode
 from two_manifold_ros.nodes.slot_car_node import SlotCarNode
 from two_manifold_ros.nodes.trainer_node import TrainerNode
 from two_manifold_ros.nodes.updater_node import UpdaterNode
-from two_manifold_ros.recordings.ros_messages import message_class
 from two_manifold_ros.stopping import free_domains
 
 POLICY = Path(__file__).resolve().parents[2] / 'config' / 'two_manifold_policy.xml'
-REFERENCE = 'geometry_msgs/msg/PoseStamped'
 pytestmark = pytest.mark.usefixtures('domain')  # other computers hear none of these nodes
-RIGHTS = ('publish', 'subscribe', 'reply', 'request')
+GRAPH = 'publisher', 'subscriber', 'service', 'client'
+RIGHTS = dict(zip(('publish', 'subscribe', 'reply', 'request'), GRAPH, strict=True))
 
 
 def allowed(name: str, policy: Path = POLICY, robot: str = '') -> dict[str, set[str]]:
@@ -55,42 +51,26 @@ def doing(
     namespace: str = '/',
     **parameters: object,
 ) -> dict[str, set[str]]:
-    """
-    Return the full names of what a node with some parameters does, by right.
-
-    The graph is asked by the name of the node, so each node has a domain of its own; and asked
-    again for some seconds while it does not show what is wanted.
-    """
+    """Return the full names of what a node does, by right; wait until it is what is wanted."""
+    # The graph is asked by the name of the node.
     domain = str(free_domains(1)[0])
     with configured(kind, domain, namespace, use_sim_time='true', **parameters) as node:
         asked = node.get_name(), node.get_namespace()
         given_up_s = monotonic() + 10.0
         found: dict[str, set[str]] = {}
         while found != wanted and monotonic() < given_up_s:
-            graph = (
-                node.get_publisher_names_and_types_by_node(*asked),
-                node.get_subscriber_names_and_types_by_node(*asked),
-                node.get_service_names_and_types_by_node(*asked),
-                node.get_client_names_and_types_by_node(*asked),
-            )
-            found = {
-                right: {name for name, _ in each}
-                for right, each in zip(RIGHTS, graph, strict=True)
-            }
+            for right, kind_of in RIGHTS.items():
+                get = getattr(node, f'get_{kind_of}_names_and_types_by_node')
+                found[right] = {name for name, _ in get(*asked)}
             sleep(0.01)
         return found
 
 
-def test_each_node_does_what_the_policy_allows_and_nothing_else(model_path, tmp_path, monkeypatch):
-    # Messages of transforms are not among the wheels.
-    monkeypatch.setattr(
-        callbacks,
-        'message_class',
-        lambda msgtype: String if msgtype == TRANSFORM_TYPE else message_class(msgtype),
-    )
+@pytest.mark.usefixtures('text_for_transforms')
+def test_each_node_does_what_the_policy_allows_and_nothing_else(model_path, tmp_path):
     transforms = {'publish_tf': 'true', 'odometry_topic': 'odom'}
     update = {'model': model_path, 'filter_node': 'filter_node', 'checkpoint_folder': tmp_path}
-    reference = {'reference_type': REFERENCE}
+    reference = {'reference_type': 'geometry_msgs/msg/PoseStamped'}
     for name, kind, options in (
         ('filter_node', FilterNode, {'model': model_path, **transforms}),
         ('updater_node', UpdaterNode, update | reference),

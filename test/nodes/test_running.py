@@ -21,11 +21,7 @@ from ros_talk import CHECKOUT
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import NodeParameters, parameter, Settable
 from two_manifold_ros.nodes.__main__ import NODES, run_node
-from two_manifold_ros.nodes.running import (
-    declare,
-    log_trouble,
-    read,
-)
+from two_manifold_ros.nodes.running import declare, log_trouble, read
 
 PROGRAM = """
 from concurrent.futures import ProcessPoolExecutor
@@ -48,7 +44,6 @@ class Learning(Node):
         if kind == 'compiling':
             self.pool = ProcessPoolExecutor(1, get_context('fork'))
             self.pool.submit(sleep, 600.0)
-        if kind in {'making', 'compiling'}:
             signal.raise_signal(signal.SIGTERM)
         if kind == 'declaring':
             try:
@@ -84,19 +79,16 @@ with Stopping() as stop:
         ('working', 'unfinished', 130, 'half learned\nlearned\nkept\n'),
         ('working', 'finished', 0, 'half learned\nlearned\nkept\n'),
         ('ending by itself', 'unfinished', 7, 'half learned\nlearned\nkept\n'),
-        ('making', 'never', 0, ''),
         ('compiling', 'never', 0, ''),
-        ('declaring', 'never', 0, ''),
         ('declaring', 'unfinished', 143, ''),
         ('refusing', 'unfinished', 2, ''),
     ],
 )
-def test_a_signal_ends_it_between_two_callbacks(tmp_path, kind, finishing, status, said):
-    (tmp_path / 'program.py').write_text(PROGRAM)
-    command = [sys.executable, str(tmp_path / 'program.py'), f'{kind},{finishing}']
+def test_a_signal_ends_it_between_two_callbacks(kind, finishing, status, said):
     done = subprocess.run(
-        command, cwd=CHECKOUT, capture_output=True, text=True, check=False, timeout=120.0
-    )
+        [sys.executable, '-c', PROGRAM, f'{kind},{finishing}'],
+        cwd=CHECKOUT, capture_output=True, text=True, check=False, timeout=120.0,
+    )  # fmt: skip
     assert (done.returncode, done.stdout) == (status, said), done.stderr
     assert ('no such model' in done.stderr) == (kind == 'refusing')
     assert 'Traceback' not in done.stderr
@@ -109,16 +101,11 @@ def _nothing_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures('_nothing_is_set')
-def test_the_folder_of_logs_is_made_where_ros_would_make_it_or_trouble_is_named(tmp_path):
-    with pytest.MonkeyPatch.context() as patch:
-        assert 'HOME is not set' in log_trouble()
-        for name, below in (('HOME', '.ros/log'), ('ROS_HOME', 'log'), ('ROS_LOG_DIR', '.')):
-            patch.setenv(name, str(tmp_path / name))
-            assert log_trouble() == ''
-            assert list((tmp_path / name / below).iterdir()) == []
-        (tmp_path / 'file').touch()
-        patch.setenv('ROS_LOG_DIR', str(tmp_path / 'file' / 'log'))
-        assert f'{tmp_path}/file/log cannot be written (Not a directory)' in log_trouble()
+def test_the_folder_of_logs_is_made_where_ros_would_make_it(tmp_path, monkeypatch):
+    for name, below in (('HOME', '.ros/log'), ('ROS_HOME', 'log'), ('ROS_LOG_DIR', '.')):
+        monkeypatch.setenv(name, str(tmp_path / name))
+        assert log_trouble() == ''
+        assert list((tmp_path / name / below).iterdir()) == []
 
 
 def test_every_node_has_help_and_arguments_of_none_are_refused(capsys):
@@ -149,17 +136,14 @@ class Chosen(NodeParameters):
 
 def test_descriptors_carry_type_range_units_and_words(talk):
     assert declare(talk.node, Chosen) == Chosen('a', [], 2.0, 2, 'a', [1, 2])
-    described = {
-        each.name: each
-        for each in talk.node.describe_parameters(['rate', 'count', 'word', 'list'])
-    }
-    assert described['rate'].type == ParameterType.PARAMETER_DOUBLE
-    assert described['rate'].floating_point_range[0].to_value == 3.0
-    assert described['rate'].description == 'A rate. [Hz] Settable while unconfigured.'
-    assert described['count'].integer_range[0].from_value == 1
-    assert described['word'].additional_constraints == "one of 'a', 'b'"
-    assert described['list'].type == ParameterType.PARAMETER_STRING_ARRAY
-    assert described['list'].description.endswith('Settable at start only.')
+    rate, count, word, listed = talk.node.describe_parameters(['rate', 'count', 'word', 'list'])
+    assert rate.type == ParameterType.PARAMETER_DOUBLE
+    assert rate.floating_point_range[0].to_value == 3.0
+    assert rate.description == 'A rate. [Hz] Settable while unconfigured.'
+    assert count.integer_range[0].from_value == 1
+    assert word.additional_constraints == "one of 'a', 'b'"
+    assert listed.type == ParameterType.PARAMETER_STRING_ARRAY
+    assert listed.description.endswith('Settable at start only.')
 
 
 def test_changes_that_would_do_nothing_are_refused(talk):

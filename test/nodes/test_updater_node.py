@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The updater: it learns over DDS, what it learned outlives it, and filters are handed it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 import re
 import signal
@@ -21,7 +21,7 @@ from other_models import small_tpsr, tolerant
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import SetParameters
 from rclpy.task import Future
-from ros_talk import Board, Health, NodeProcess, stamp_of
+from ros_talk import Board, Health, stamp_of
 from sensor_msgs.msg import Imu
 from std_srvs.srv import Trigger
 
@@ -31,73 +31,53 @@ from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate, SlotCarRun
 
 RATE_HZ = 20
-FIRST = 40 * RATE_HZ
-"""Samples of the first four laps; a training lasts for as long as the machine takes."""
-
-
 USUAL_M = 0.1
 """Median error of a position with models of a few laps; the mean position errs by 1.5 m."""
 
 
-def median_error(run: SlotCarRun, published: list[PoseWithCovarianceStamped]) -> float:
+def error_after(
+    drive: Feed, run: SlotCarRun, published: list[PoseWithCovarianceStamped], count: int
+) -> float:
+    """Drive without positions, so that nothing is learned; return the median error of so many."""
+    most = drive.sent + 60 * RATE_HZ
+    while len(published) < count:
+        assert drive.sent < most, f'{len(published)} positions within a minute'
+        # Five times as fast as driven: at 25 times a busy machine loses samples, each a gap.
+        drive.send(2, 0.01, positions=False)
     places = [[each.pose.pose.position.x, each.pose.pose.position.y] for each in published]
     where = np.searchsorted(run.stamps_ns, list(map(stamp_of, published)))
     return float(np.median(np.linalg.norm(places - run.positions[where, :2], axis=1)))
 
 
-def children(process: NodeProcess) -> set[int]:
-    """Return the processes that a process has started and that still are there."""
-    listed = Path(f'/proc/{process.process.pid}/task').glob('*/children')
-    return {int(pid) for each in listed for pid in each.read_text().split()}
-
-
-def has_learned(values: Mapping[str, str]) -> bool:
-    """Return whether the error is known, and a fifth of that of the mean position."""
-    error, mean = (float(values.get(name, 'nan')) for name in ('error_m', 'mean_error_m'))
-    return error < 0.2 * mean
-
-
-def drive_until_heard(
-    drive: Feed, published: list[PoseWithCovarianceStamped], count: int, most_s: float
-) -> None:
-    """Drive without positions, so that nothing is learned, until so many are published."""
-    most = drive.sent + most_s * RATE_HZ
-    while len(published) < count:
-        assert drive.sent < most, f'{len(published)} positions within {most_s} s'
-        # Five times as fast as driven: at 25 times a busy machine loses samples, each a gap.
-        drive.send(2, 0.01, positions=False)
-
-
 def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(talk, start, tmp_path):
-    chosen = {
-        'learner': 'map',
-        'horizons': [0, 5, 10],
-        'checkpoint_folder': tmp_path,
-        'checkpoint_s': 1.0,
-        'input_timeout_s': 20.0,
-    }
+    chosen = {'learner': 'map', 'horizons': [0, 5, 10], 'checkpoint_folder': tmp_path}
+    chosen |= {'checkpoint_s': 1.0, 'input_timeout_s': 20.0}
     node = start('updater_node', **chosen)
     health = Health(talk)
     run = simulate(SlotCarSettings(seed=6, rate_hz=RATE_HZ), laps=60)
     drive = Feed(talk, run, connect(talk, health), talk.publisher(PoseStamped, 'reference'))
     positions = talk.listen(PoseWithCovarianceStamped, 'adapting/position', 1000)
-    drive.send(FIRST, 0.002)
+    # Four laps.
+    drive.send(40 * RATE_HZ, 0.002)
+
+    def error(name: str) -> float:
+        return float(health.values.get(name, 'nan'))
 
     # While the drive goes on it learns beside what it filters; a training takes its time.
-    while not has_learned(health.values):
+    while not error('error_m') < 0.2 * error('mean_error_m'):
         assert drive.sent < 500 * RATE_HZ, health.values
         drive.send(2, 0.1)
     assert int(health.values['models_learned']) > 0
     assert health.values['learner'] == 'map'
     positions.clear()
-    drive_until_heard(drive, positions, 121, 30)
-    assert median_error(run, positions) < USUAL_M
+    assert error_after(drive, run, positions, 121) < USUAL_M
     assert positions[-1].header.frame_id == 'map'
     written = int(health.values['checkpoints_written'])
     talk.call(Trigger, 'updater_node/save')
     talk.until(lambda: int(health.values['checkpoints_written']) > written, 'a checkpoint')
     assert health.values['callback_errors'] == '0'
-    beside = children(node)
+    listed = Path(f'/proc/{node.process.pid}/task').glob('*/children')
+    beside = {pid for each in listed for pid in each.read_text().split()}
     assert beside
     assert 'no model yet' not in node.said
     assert node.stop(signal.SIGKILL) == -signal.SIGKILL
@@ -116,8 +96,7 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(talk, start
     health.until_value('received', '0')
     positions.clear()
     talk.until(lambda: health.values.get('learned_laps'), 'what it goes on from')
-    drive_until_heard(drive, positions, 101, 60)
-    assert median_error(run, positions) < USUAL_M
+    assert error_after(drive, run, positions, 101) < USUAL_M
     assert talk.call(Trigger, 'updater_node/forget').success
     talk.until(lambda: health.values['models_learned'] == '0', 'what was learned to be forgotten')
     assert again.stop(signal.SIGTERM) == 0
@@ -136,56 +115,35 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(talk, start
 )
 @pytest.mark.parametrize('is_set', [True, False])
 def test_the_next_model_is_a_parameter_and_then_swapped_in(name, namespace, full, is_set):
-    clients: dict[str, Any] = {}
-    heard_on: dict[str, Callable[[DiagnosticArray], object]] = {}
-    ready = {'is': False}
-
-    def create_client(_: object, service: str) -> SimpleNamespace:
-        made = SimpleNamespace(asked=[], future=Future(), service_is_ready=lambda: ready['is'])
-        made.call_async = lambda request: made.asked.append(request) or made.future
-        clients[service] = made
-        return made
-
-    node: Any = SimpleNamespace(
-        get_namespace=lambda: namespace,
-        guard=lambda callback: callback,
-        create_client=create_client,
-        create_subscription=lambda _, topic, callback, __: heard_on.update({topic: callback}),
-    )
-    asks = FilterClient(node, name)
-    setting, swapping = (clients[f'{full}/{each}'] for each in ('set_parameters', 'swap_model'))
-    for ready['is'] in (False, True):
-        asks.hand_over('new.npz')
-    ((parameter,),) = [each.parameters for each in setting.asked]
-    assert (parameter.name, parameter.value.string_value) == ('next_model', 'new.npz')
-    assert not swapping.asked
-    results = [SetParametersResult(successful=is_set)]
-    setting.future.set_result(SetParameters.Response(results=results))
-    assert len(swapping.asked) == is_set
-    # The diagnostics of that node alone are heard.
-    heard: list[Mapping[str, str]] = []
-    asks.listen(heard.append)
     statuses = [
         DiagnosticStatus(name=each, values=[KeyValue(key='model', value=each)])
         for each in ('filter_node', 'car/filter_node', 'other/filter', 'car/updater_node')
     ]
-    heard_on['/diagnostics'](DiagnosticArray(status=statuses))
+    said = DiagnosticArray(status=statuses)
+    ready, asked, future = [False], [], Future()
+    node: Any = SimpleNamespace(
+        get_namespace=lambda: namespace,
+        guard=lambda callback: callback,
+        create_client=lambda _, service: SimpleNamespace(
+            service_is_ready=lambda: ready[0],
+            call_async=lambda request: asked.append((service, request)) or future,
+        ),
+        create_subscription=lambda _, topic, hear, __: topic == '/diagnostics' and hear(said),
+    )
+    asks = FilterClient(node, name)
+    for ready[0] in (False, True):
+        asks.hand_over('new.npz')
+    ((service, request),) = asked
+    (parameter,) = request.parameters
+    assert service == f'{full}/set_parameters'
+    assert (parameter.name, parameter.value.string_value) == ('next_model', 'new.npz')
+    results = [SetParametersResult(successful=is_set)]
+    future.set_result(SetParameters.Response(results=results))
+    assert [each for each, _ in asked[1:]] == [f'{full}/swap_model'] * is_set
+    # The diagnostics of that node alone are heard.
+    heard: list[Mapping[str, str]] = []
+    asks.listen(heard.append)
     assert heard == [{'model': full[1:]}]
-
-
-SAMPLE_S = 0.1
-SPEED = 4.0
-"""Stamps run so many times faster than the clock: every block of the contest is 5 s of them."""
-
-MOST_SENT = 8000
-"""Samples until another model runs: 86 laps, of which some 12 are enough on an idle machine."""
-
-HORIZONS = (0, 5, 10)
-LEARNING = {
-    'learner': 'tpsr',
-    'horizons': list(HORIZONS),
-    'reference_type': 'geometry_msgs/msg/PoseStamped',
-}
 
 
 def test_a_better_model_is_handed_over(talk, start, tmp_path):
@@ -193,21 +151,21 @@ def test_a_better_model_is_handed_over(talk, start, tmp_path):
     recording = run_to_recording(simulate(SlotCarSettings(seed=5, rate_hz=20.0), laps=4))
     old_model = tmp_path / 'old.npz'
     # To it nothing is novel, so that it is never silent.
-    save_model(tolerant(small_tpsr(recording, HORIZONS)), old_model)
+    save_model(tolerant(small_tpsr(recording, (0, 5, 10))), old_model)
     filter_node = start('filter_node', model=old_model)
-    updater = start(
-        'updater_node', filter_node='filter_node', checkpoint_folder=tmp_path, **LEARNING
-    )
+    learning = {'learner': 'tpsr', 'horizons': [0, 5, 10], 'checkpoint_folder': tmp_path}
+    kind = 'geometry_msgs/msg/PoseStamped'
+    updater = start('updater_node', filter_node='filter_node', reference_type=kind, **learning)
     words = Board(talk)
     positions = talk.listen(PoseWithCovarianceStamped, 'position', 1000)
-    run = simulate(SlotCarSettings(seed=6, rate_hz=1.0 / SAMPLE_S), laps=200)
+    run = simulate(SlotCarSettings(seed=6, rate_hz=10.0), laps=200)
     lap = Feed(talk, run, talk.publisher(Imu, 'imu'), talk.publisher(PoseStamped, 'reference'))
-    lap.go_on(SAMPLE_S / SPEED)
+    # Stamps run four times as fast as the clock: every block of the contest is 5 s of them.
+    lap.go_on(0.025)
     lap.moved = np.array([3.0, 0.0, 0.0])
-    # In samples: on a busy machine both the drive and what is learned beside it take longer.
-    most = lap.sent + MOST_SENT
     while words.value('filter_node', 'swaps') != '1':
-        assert lap.sent < most, (words.status('updater_node'), words.status('filter_node'))
+        # 86 laps, of which some 12 are enough on an idle machine.
+        assert lap.sent < 8000, (words.status('updater_node'), words.status('filter_node'))
         talk.meanwhile()
     assert words.value('filter_node', 'model') == str(tmp_path / 'updater.model.000001.npz')
     # Diagnostics report it at once, before its first estimate.

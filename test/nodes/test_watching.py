@@ -3,7 +3,7 @@
 """Following real filter nodes, in two namespaces and with other names of topics."""
 
 from collections.abc import Callable
-from itertools import count
+from itertools import count, cycle
 from pathlib import Path
 import sys
 from typing import Any
@@ -15,7 +15,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 import browsing
 from geometry_msgs.msg import PoseStamped
-from ros_talk import Process, Start, Talk
+from ros_talk import NodeProcess, Process, Talk
 from sensor_msgs.msg import Imu
 
 from two_manifold_ros.nodes.watching import Watcher
@@ -23,53 +23,44 @@ from two_manifold_ros.recordings.ros_messages import to_message
 from two_manifold_ros.simulation.slot_car_run import imu_message, SlotCarRun
 
 browse, browser = browsing.browse, browsing.browser
-ROBOTS = ('car1', 'car2')
-NAMES = {f'{robot}/filter_node' for robot in ROBOTS}
+NAMES = {'car1/filter_node', 'car2/filter_node'}
 
 
 @pytest.fixture
-def robots(start: Start, talk: Talk, model_path: Path, drive: SlotCarRun) -> Callable[[], object]:
-    """Start filters of two robots, one with other names; drive both while the test waits."""
-    for robot in ROBOTS:
-        renamed = ('-r', 'position:=/there/where', '-r', 'status:=st', '-r', 'imu:=chip')
-        start(
-            'filter_node', '-r', f'__ns:=/{robot}', *(renamed if robot == 'car2' else ()),
-            model=model_path,
-        )  # fmt: skip
+def robots(
+    start: Callable[..., NodeProcess], talk: Talk, model_path: Path, drive: SlotCarRun
+) -> Callable[[], object]:
+    """Start filters of two robots, one with other names; return what drives both a step."""
+    renamed = ('-r', 'position:=/there/where', '-r', 'status:=st', '-r', 'imu:=chip')
+    for robot, more in (('car1', ()), ('car2', renamed)):
+        start('filter_node', '-r', f'__ns:=/{robot}', *more, model=model_path)
     imus = [talk.publisher(Imu, topic) for topic in ('/car1/imu', '/car2/chip')]
-    samples = count()
+    samples = cycle(zip(drive.stamps_ns.tolist(), drive.imu, strict=True))
 
-    def send() -> None:
-        index = next(samples) % len(drive.stamps_ns)
-        stamp = int(drive.stamps_ns[index])
-        fields = imu_message(stamp, drive.imu[index], np.zeros(6))
-        message = to_message('sensor_msgs/msg/Imu', fields)
+    def step() -> None:
+        stamp, sample = next(samples)
+        message = to_message('sensor_msgs/msg/Imu', imu_message(stamp, sample, np.zeros(6)))
         for imu in imus:
             imu.publish(message)
+        talk.rest(0.002)
 
-    return send
+    return step
 
 
 def follow(
-    talk: Talk, send: Callable[[], object], names: tuple[str, ...] = ()
+    talk: Talk, drive_on: Callable[[], object], names: tuple[str, ...] = ()
 ) -> tuple[Watcher, dict[tuple[str, str], list[Any]]]:
-    """
-    Drive, and search, whenever the test waits for something.
-
-    Returns a watcher, and what it hears by node and kind.
-    """
+    """Drive, and search, while the test waits; return a watcher, and what it hears of each."""
     heard: dict[tuple[str, str], list[Any]] = {}
     watcher = Watcher(
-        lambda name, kind, message: heard.setdefault((name, kind), []).append(message),
-        names,
+        lambda name, kind, message: heard.setdefault((name, kind), []).append(message), names
     )
     steps = count()
 
     def step() -> None:
         if next(steps) % 50 == 0:
             watcher.search(talk.node)
-        send()
-        talk.rest(0.002)
+        drive_on()
 
     talk.meanwhile = step
     return watcher, heard
@@ -81,12 +72,8 @@ def test_every_topic_is_found_by_type_and_node(robots, talk):
     wanted = {(name, kind) for name in NAMES for kind in kinds}
     talk.until(lambda: heard.keys() >= wanted, f'{wanted}')
     assert heard.keys() == wanted
-    status = heard['car2/filter_node', 'diagnostics'][-1]
-    assert status.name == 'car2/filter_node'
-    track = [
-        each for each in heard['car1/filter_node', 'markers'][0].markers if each.ns == 'track'
-    ]
-    assert track
+    assert heard['car2/filter_node', 'diagnostics'][-1].name == 'car2/filter_node'
+    assert 'track' in {each.ns for each in heard['car1/filter_node', 'markers'][0].markers}
     watcher.search(talk.node)
     # The route is known: nobody builds markers any more.
     assert talk.node.count_subscribers('/car1/markers') == 0
@@ -103,7 +90,7 @@ def test_a_page_shows_the_robots_of_a_domain_while_it_is_open(robots, talk, brow
     command = [sys.executable, '-m', 'two_manifold_ros', 'view', '--live', '--port', '0']
     process = Process([*command, '--no-browser'], None)
     try:
-        talk.meanwhile = lambda: (robots(), talk.rest(0.002))
+        talk.meanwhile = robots
         talk.until(lambda: 'http://' in process.said, 'the address')
         assert talk.node.count_subscribers('/car1/position') == 0
         tab = browse(process.said.split()[0])
