@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ellipse import drive
 import numpy as np
-from other_recordings import with_imu, with_positions
+from other_recordings import with_imu, with_positions, without_positions
 import pytest
 from rounds import recording_of
 
@@ -37,11 +37,9 @@ def driving(gravity: tuple[float, float, float], strength: float) -> np.ndarray:
     ('gravity', 'strength', 'verdict'),
     [
         ((0.0, 0.0, 9.8), 2.0, 'metres per second squared'),
-        ((0.0, 0.0, -9.8), 2.0, 'metres per second squared'),
         ((9.6, 1.0, 0.3), 2.0, 'metres per second squared'),
         ((0.0, 0.1, 1.0), 0.2, 'g'),
         ((0.0, 0.0, 0.0), 2.0, 'removed'),
-        ((0.0, 2.7, 0.0), 3.0, 'removed'),
         # Turning one way with 1 m/s^2 is not gravity in g: single samples are far from 1.
         ((0.0, 1.0, 0.0), 2.0, 'removed'),
         ((0.0, 0.0, 32.2), 5.0, 'unclear'),
@@ -97,7 +95,6 @@ def test_interpolated_gaps_are_the_holes_of_training_and_wrong_stamps_make_none(
     steps = np.random.default_rng(0).exponential(400 * MS, size=200).astype(np.int64) + MS
     timing = measure_timing(START + np.append(0, np.cumsum(steps)), START, interpolated=True)
     assert len(timing.gaps) == np.count_nonzero(holes(steps)) > 0
-    assert measure_timing(START + np.arange(1) * MS, START, interpolated=True).gaps == ()
     late = np.arange(300)
     late[::10] += 15
     assert measure_timing(EVEN[np.argsort(late, kind='stable')], START).gaps == ()
@@ -118,8 +115,7 @@ def test_rate_and_jitter_of_a_stream():
     assert timing.jitter_std_s == pytest.approx(intervals[1:].std() / 1e9)
     assert (timing.gaps, timing.duplicates, timing.backward, timing.zero) == ((), 0, 0, 0)
     alone = measure_timing(stamps[:1], START)
-    assert (alone.rate_hz, alone.duration_s) == (0.0, 0.0)
-    assert alone.gap_s > 0
+    assert (alone.rate_hz, alone.duration_s, alone.gaps) == (0.0, 0.0, ())
     stamps = np.array([0, 5, 5, 4, 6, 0, 7, 5, 8])
     assert stamps[advancing(stamps)].tolist() == [5, 6, 7, 8]
 
@@ -158,18 +154,11 @@ def test_motion_of_a_circle_and_that_nothing_is_known_near_a_gap_and_a_jump():
 
 def test_a_jump_is_found_and_a_move_during_a_gap_or_an_early_stamp_is_none():
     recording = drive()
-    stream = recording.positions
-    places = stream.positions.copy()
-    places[600:] += [3.0, 4.0]
-    (jump,) = measured(with_positions(recording, positions=places)).jumps
+    recording.positions.positions[600:] += [3.0, 4.0]
+    (jump,) = measured(recording).jumps
     assert (jump.at_s, jump.distance_m) == pytest.approx((24.0, 5.0), abs=0.1)
-    stamps, places = stream.stamps.copy(), stream.positions.copy()
-    stamps[100] = stamps[99] + 100_000
-    places[600:] += 4.0
-    moved = replace(stream, stamps=stamps, positions=places)
-    rows = np.arange(len(stamps))
-    gap = moved.select((rows < 590) | (rows > 620))
-    assert measured(replace(recording, positions=gap)).jumps == ()
+    recording.positions.stamps[100] = recording.positions.stamps[99] + 100_000
+    assert measured(without_positions(recording, 23.6, 24.8)).jumps == ()
 
 
 @pytest.mark.parametrize('wider', [0.0, 0.02])
@@ -196,14 +185,9 @@ def test_a_crossing_is_no_lap_and_a_stop_and_a_gap_do_not_spoil_the_lap_time():
     eight = np.stack([3 * np.sin(angle), 2 * np.sin(2 * angle)], axis=1)
     laps = laps_of(seconds, eight)
     assert laps.time_s == pytest.approx(12.0, rel=0.02)
-    driven = np.arange(0, 48, 0.04)
-    clock = np.where(driven > 20, driven + 15, driven)
-    waiting = np.arange(20.04, 35, 0.04)
-    seconds = np.concatenate([clock[driven <= 20], waiting, clock[driven > 20]])
-    there = np.repeat(ellipse(np.array([20.0])), len(waiting), axis=0)
-    positions = np.concatenate([
-        ellipse(driven[driven <= 20]), there, ellipse(driven[driven > 20]),
-    ])  # fmt: skip
+    # 15 s from the twentieth second on.
+    seconds = np.arange(0, 63, 0.04)
+    positions = ellipse(np.where(seconds < 20, seconds, np.maximum(seconds - 15, 20)))
     positions += np.random.default_rng(0).normal(scale=0.01, size=positions.shape)
     unseen = (seconds > 45) & (seconds < 55)
     laps = laps_of(seconds[~unseen], positions[~unseen])
@@ -245,15 +229,6 @@ def test_laps_are_counted_right_or_not_at_all(lap_s):
     assert {1, 2, 3, 5} <= set(resolved)
 
 
-def test_coverage_is_the_share_of_imu_samples_between_positions():
-    recording = drive()
-    elapsed = (recording.positions.stamps - recording.imu.stamps[0]) / 1e9
-    seen = recording.positions.select((elapsed < 24) & ((elapsed < 6) | (elapsed > 12)))
-    report = measured(replace(recording, positions=seen))
-    assert report.coverage == pytest.approx(18 / 48, abs=0.01)
-    assert measured(recording).coverage == pytest.approx(1.0, abs=0.01)
-
-
 @pytest.mark.parametrize('late_s', [0.0, 0.13, -0.27, 1.004])
 @pytest.mark.parametrize(('axis', 'factor'), [(5, 1.0), (5, 57.2958), (5, -1.0), (4, 1.0)])
 def test_the_gyroscope_follows_the_course_whatever_its_unit_sign_and_axis(late_s, axis, factor):
@@ -269,9 +244,8 @@ def test_the_gyroscope_follows_the_course_whatever_its_unit_sign_and_axis(late_s
 @pytest.mark.parametrize('imu_unit', [1.0, 1.0 / 9.80665])
 @pytest.mark.parametrize('unit_m', [1e-3, 1e-2, 0.0254, 0.3048, 1e3, 111_195.0, 0.9144, 1.0])
 def test_other_units_than_metres_are_named_and_refused(drive, unit_m, imu_unit):
-    recording = with_positions(
-        drive(), positions=drive().positions.positions / unit_m + [8.0, 47.0]
-    )
+    recording = drive()
+    recording.positions.positions[:] = recording.positions.positions / unit_m + [8.0, 47.0]
     units = np.array([imu_unit] * 3 + [1.0] * 3)
     recording = with_imu(recording, samples=recording.imu.samples * units)
     report = inspect_recording(recording)
@@ -313,9 +287,7 @@ def left_out(recording):
     """Return how many positions are left out, and hold that they are those that are said."""
     kept, notes = without_frozen(recording.positions, recording.imu)
     count = len(recording.positions.stamps) - len(kept.stamps)
-    assert [f'{count} of ' in each and 'check the camera' in each for each in notes] == [True] * (
-        count > 0
-    )
+    assert [each.split(' of ')[0].split()[-1] for each in notes] == [str(count)] * (count > 0)
     return count
 
 

@@ -3,6 +3,7 @@
 """One sentence names each defect of a bag and its cure, hostile or not, in bounded memory."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 import os
 from pathlib import Path
 import re
@@ -106,12 +107,10 @@ REFUSED: list[tuple[str, Make]] = [
     (DAMAGED, ros_1_bag(100, share=0.7)),
     ('holds no messages at all', ros_2_bag()),
     ('A message on /imu in', ros_2_bag(b'\x00\x01\x00\x00\x01\x00')),
-    ('holds more than rows', database_after('CREATE VIEW more AS SELECT * FROM messages')),
-    (
-        'holds more than rows',
-        database_after('ALTER TABLE messages ADD more GENERATED ALWAYS AS (zeroblob(9))'),
-    ),
-]
+    *[('holds more than rows', database_after(statement)) for statement in (
+        'CREATE VIEW more AS SELECT * FROM messages',
+        'ALTER TABLE messages ADD more GENERATED ALWAYS AS (zeroblob(9))')],
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(('words', 'make'), REFUSED, ids=range(len(REFUSED)))
@@ -119,18 +118,15 @@ def test_one_sentence_names_path_cause_and_cure(tmp_path, words, make):
     assert words in refusal(make(tmp_path), ReadingOptions())
 
 
-def test_a_truncated_zstd_file(tmp_path, ellipse_bag):
+def test_a_packed_file_that_is_cut_and_a_bomb_in_one_or_in_a_message(
+    tmp_path, ellipse_bag, monkeypatch
+):
     packed = tmp_path / 'bag.mcap.zstd'
     packed.write_bytes(zstd.compress(file_of(ellipse_bag).read_bytes()))
     assert len(read_recording(packed).imu.stamps) == 4800
-    assert 'is damaged, cut short' in refusal(cut(packed))
-
-
-def test_a_bomb_in_a_packed_file_or_a_message(tmp_path, monkeypatch):
+    assert DAMAGED in refusal(cut(packed))
     monkeypatch.setattr(opening, 'ALWAYS_ALLOWED', 1_000_000)
-    packed = tmp_path / 'bag.mcap.zstd'
     packed.write_bytes(zstd.compress(bytes(50_000_000)))
-    assert packed.stat().st_size < 10_000
     assert 'bytes are packed into it' in refusal(packed)
     monkeypatch.setattr(opening, 'LARGEST_PART', 1_000_000)
     bag = ros_2_bag(zstd.compress(bytes(5_000_000)))(tmp_path)
@@ -162,18 +158,21 @@ def test_paths_in_the_metadata_lead_nowhere_else(tmp_path, ellipse_bag, listed):
     assert f'x.mcap is a link to {file_of(ellipse_bag)}' in notes
 
 
-@pytest.mark.parametrize('quote', ['', '"', "'"])
-@pytest.mark.parametrize('end', ['\n', '\r\n'])
+@pytest.mark.parametrize(('quote', 'end'), [('', '\n'), ('"', '\r\n'), ("'", '\n')])
 def test_files_are_read_in_the_order_of_their_metadata(tmp_path, ellipse_bag, quote, end):
     names = [f'x {index}.mcap' for index in (2, 1, 3)]
     for name in names:
         shutil.copy(file_of(ellipse_bag), tmp_path / name)
-    listed = ''.join(f'    - {quote}x/{name}{quote}\n' for name in names[:2])
-    content = (
-        'rosbag2_bagfile_information:\n  files:\n    - path: x 3.mcap\n'
-        f'  relative_file_paths:\n{listed}  duration:\n    nanoseconds: 1500000000\n'
-    )
-    (tmp_path / 'metadata.yaml').write_bytes(content.replace('\n', end).encode())
+    listed = [f'    - {quote}x/{name}{quote}' for name in names[:2]]
+    content = [
+        'a:',
+        '  files:',
+        '    - path: x 3.mcap',
+        '  relative_file_paths:',
+        *listed,
+        '  b: 1',
+    ]
+    (tmp_path / 'metadata.yaml').write_bytes(end.join(content).encode())
     with opening.Bag(tmp_path) as bag:
         assert [file.name for file, _ in bag._readers] == names[:2]
 
@@ -240,8 +239,7 @@ def test_changed_bytes_are_refused_or_change_nothing(tmp_path, whole, storage, l
         refused += isinstance(found, str)
         # SQLite has no checksums.
         if isinstance(found, Recording) and storage == 'mcap':
-            np.testing.assert_array_equal(found.imu.samples, known.imu.samples)
-            np.testing.assert_array_equal(found.imu.stamps, known.imu.stamps)
+            np.testing.assert_equal(asdict(found.imu), asdict(known.imu))
     assert refused > least
 
 
@@ -273,14 +271,13 @@ def test_damaged_sqlite_is_refused_and_a_log_that_was_never_merged_is_named(tmp_
     for damaged in (content[:-20], content[: 8 * 4096] + bytes([77]) + content[8 * 4096 + 1 :]):
         database.write_bytes(damaged)
         words = refusal(database)
-        assert 'is damaged, cut short or not supported' in words
+        assert DAMAGED in words
         assert 'sqlite3 FILE .recover' in words
     database.write_bytes(content)
     connection = sqlite3.connect(database)
     connection.execute('PRAGMA journal_mode = WAL')
     connection.execute('PRAGMA wal_autocheckpoint = 0')
-    columns = 'topic_id, timestamp, data'
-    connection.execute(f'INSERT INTO messages ({columns}) SELECT {columns} FROM messages')  # noqa: S608
+    connection.execute('DELETE FROM messages')
     connection.commit()
     killed = tmp_path / 'killed'
     killed.mkdir()
