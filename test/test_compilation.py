@@ -132,7 +132,7 @@ caching.os.replace = refuse
 """
 
 
-@pytest.mark.parametrize(('disk', 'words'), [('', 'a file/'), (FULL, 'No space left on device')])
+@pytest.mark.parametrize(('disk', 'words'), [('', 'a file ('), (FULL, 'No space left on device')])
 def test_where_nothing_can_be_kept_it_says_so_once_and_compiles(disk, words, doubles, tmp_path):
     """As a file is in its place, or the disk is full; what is there is used without a word."""
     (tmp_path / 'a file').touch()

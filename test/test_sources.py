@@ -11,8 +11,6 @@ import logging
 import os
 from pathlib import Path
 import pickle
-import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -230,12 +228,10 @@ def test_bags_of_an_object_store_give_the_same_bytes(s3, fleet, said, tmp_path):
     for name in ('one/monday', 'single.mcap', DEEP):
         found, known = read_recording(f'{s3}/{name}'), read_recording(fleet / name)
         assert pickle.dumps(found) == pickle.dumps(replace(known, name=f'{s3}/{name}'))
-    model, page = tmp_path / 'model.npz', tmp_path / 'page.html'
+    model = tmp_path / 'model.npz'
     said('train', f'{s3}/one', '-o', model, '--force', '--rate', 10)
-    said('inspect', f'{s3}/one', '--report', page)
     assert load_model(model).summary['recordings'] == [f'{s3}/one/{day}' for day in DAYS]
-    written = page.read_text() + model.read_bytes().decode('latin-1')
-    assert not [secret for secret in SECRETS if secret in written]
+    assert not [secret for secret in SECRETS if secret.encode() in model.read_bytes()]
 
 
 def test_spellings_of_one_bag_are_one_and_queries_are_not(tmp_path, monkeypatch):
@@ -243,8 +239,7 @@ def test_spellings_of_one_bag_are_one_and_queries_are_not(tmp_path, monkeypatch)
     local = [tmp_path / 'bag', tmp_path / 'x' / '..' / 'bag', tmp_path / 'link']
     assert len({identity(str(each)) for each in local}) == 1
     remote = expand([f'https://h/get.mcap?id={number}' for number in (1, 2, 1)])
-    assert len(set(remote)) == 1
-    assert [identity(each) == identity(remote[0]) for each in remote] == [True, False, True]
+    assert (len(set(remote)), len({identity(each) for each in remote})) == (1, 2)
     # Addresses that differ in their query are surveyed each.
     known: list[str] = []
 
@@ -266,15 +261,13 @@ def test_workers_copy_the_bags_that_they_inspect(s3, temporary, capfd, monkeypat
     pytest.importorskip('distributed', reason='Dask is not installed (extra: fleet)')
     bags, options = expand([f'{s3}/*/*']), ReadingOptions(need_positions=False)
     here = inspect_bags(bags, options)
-    assert [each.name for each in here] == bags
     # From here on it is not this process that copies.
     monkeypatch.setattr('two_manifold_ros.sources._copy', None)
     with client_of(workers=2) as client:
         assert inspect_bags(bags, options, client) == here
-        with pytest.raises(InputError, match=rf'^{s3}/none.mcap: it does not exist: '):
-            inspect_bags([*bags, f'{s3}/none.mcap'], options, client)
-        with pytest.raises(InputError, match=rf'^{s3}/broken.mcap is damaged'):
-            inspect_bags([f'{s3}/broken.mcap'], options, client)
+        for bag, words in (('none', ': it does not exist: '), ('broken', ' is damaged')):
+            with pytest.raises(InputError, match=rf'^{s3}/{bag}.mcap{words}'):
+                inspect_bags([f'{s3}/{bag}.mcap'], options, client)
     assert not list(temporary.glob('**/two_manifold_*'))
     assert not [secret for secret in SECRETS if secret in ''.join(capfd.readouterr())]
 
@@ -308,32 +301,12 @@ def test_a_copy_is_there_once_while_it_is_read_and_removed_whatever_happens(s3, 
         assert {file.name for file in outer.iterdir()} == names - {'camera.mp4'}
     assert list(temporary.iterdir()) == []
 
-    def read(place: Path, error: BaseException) -> None:
-        assert list(place.iterdir())
-        raise error
-
+    # A signal is a KeyboardInterrupt here.
     for error in (KeyboardInterrupt(), ValueError(), OSError('/no/place')):
-        with pytest.raises(type(error)) as caught, fetched(f'{s3}/one/monday') as place:
-            read(place, error)
+        with pytest.raises(type(error)) as caught, fetched(f'{s3}/one/monday'):
+            raise error
         assert caught.value is error
         assert list(temporary.iterdir()) == []
-    # Also after a signal.
-    program = (
-        'import sys, time\n'
-        'from two_manifold_ros.stopping import Stopping\n'
-        'from two_manifold_ros.sources import fetched\n'
-        'with Stopping(), fetched(sys.argv[1]):\n'
-        '    print("there", flush=True)\n'
-        '    time.sleep(60)\n'
-    )
-    command = [sys.executable, '-c', program, f'{s3}/one/monday']
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == 'there\n'
-        assert list(temporary.iterdir())
-        process.send_signal(signal.SIGTERM)
-        process.wait(30)
-    assert list(temporary.iterdir()) == []
 
 
 def test_what_an_object_store_refuses_is_one_sentence(s3, s3_server, said, monkeypatch):
@@ -428,10 +401,8 @@ def test_no_secret_is_printed_where_no_address_is_expected(given, scheme, said):
 
 
 def test_a_missing_library_is_named_and_local_bags_need_none(fleet, monkeypatch):
-    for name, address in {'fsspec.core': 's3://a/b.mcap', 'aiohttp': 'http://a/b.mcap'}.items():
-        with monkeypatch.context() as patch:
-            patch.setitem(sys.modules, name, None)
-            with pytest.raises(InputError, match=rf'{address}: .* Python package {name[:6]}'):
-                read_recording(address)
-            assert expand([str(fleet / 'one')]) == [str(fleet / 'one' / day) for day in DAYS]
-            assert read_recording(expand([f'{fleet}/s*.mcap'])[0]).positions
+    for name, address in {'aiohttp': 'http://a/b.mcap', 'fsspec.core': 's3://a/b.mcap'}.items():
+        monkeypatch.setitem(sys.modules, name, None)
+        with pytest.raises(InputError, match=rf'{address}: .* Python package {name[:6]}'):
+            read_recording(address)
+        assert read_recording(expand([f'{fleet}/s*.mcap'])[0]).positions

@@ -19,6 +19,7 @@ from worlds.network import rounds, tram_network, travel, Yard, yard_network
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.fleet import ItemJournal
+from two_manifold_ros.inspection import coverage
 from two_manifold_ros.inspection import shared_places as shared_places_module
 from two_manifold_ros.inspection.coverage import (
     choose,
@@ -163,15 +164,12 @@ def test_a_survey_has_as_many_cells_as_it_may_and_no_more(laps):
 
 
 def test_a_bag_in_which_the_vehicle_stands_is_named_and_a_wild_fix_changes_no_cells(laps):
-    noise = np.random.default_rng(0).normal(0.0, 0.005, laps.positions.positions.shape)
     drives = [survey_recording(laps.between(begin_s, None)) for begin_s in (0.0, 2.0, 4.0)]
-    stands = survey_recording(moved(laps.between(1.0, None), lambda xy: noise[: len(xy)]))
-    choice = choose([*drives, stands])
+    choice = choose([*drives, survey_recording(STANDS)])
     assert set(choice.trained) == {0, 1, 2}
     assert 'no position moves' in choice.troubles[3]
-    wild = laps.positions.positions.copy()
-    wild[[30, 70]] = 1e5
-    survey, far = survey_recording(laps), survey_recording(moved(laps, lambda _: wild))
+    wild = np.isin(np.arange(len(laps.positions.stamps)), [30, 70])[:, None]
+    survey, far = survey_recording(laps), survey_recording(moved(laps, lambda xy: xy + 1e5 * wild))
     assert far.level == survey.level
     assert len(survey.cells - far.cells) < 0.05 * len(survey.cells)
 
@@ -181,9 +179,8 @@ def ranked_naively(surveys):
     ordered = sorted(surveys, key=lambda each: each.digest)
     ranks = {}
     for number, each in enumerate(ordered):
-        counts = sorted(
-            sum(cell in earlier.cells for earlier in ordered[:number]) for cell in each.cells
-        )
+        before = ordered[:number]
+        counts = sorted(sum(cell in other.cells for other in before) for cell in each.cells)
         ranks[each.digest] = counts[math.floor(0.1 * len(counts))]
     return ranks
 
@@ -268,16 +265,15 @@ def test_a_bag_of_no_use_is_named_and_costs_nothing_else(odd, word):
 def test_fixes_are_surveyed_alike_about_any_origin(laps):
     one, other = GeodeticOrigin(50.0, 8.0, 100.0), GeodeticOrigin(50.02, 8.03, 90.0)
     stream = replace(laps.positions, positions=100.0 * laps.positions.positions, origin=one)
-    surveys = [
-        survey_recording(replace(laps, positions=each))
-        for each in (stream, in_plane(stream, other))
-    ]
-    assert surveys[0].level == surveys[1].level
-    shared = surveys[0].cells & surveys[1].cells
-    assert len(shared) > 0.97 * len(surveys[0].cells)
     # A kilometre to the north, none is the same.
     north = replace(stream, positions=stream.positions + np.array([0.0, 1000.0]))
-    assert not surveys[0].cells & survey_recording(replace(laps, positions=north)).cells
+    first, again, far = (
+        survey_recording(replace(laps, positions=each))
+        for each in (stream, in_plane(stream, other), north)
+    )
+    assert first.level == again.level
+    assert len(first.cells & again.cells) > 0.97 * len(first.cells)
+    assert not first.cells & far.cells
 
 
 def test_bags_are_surveyed_once_and_a_damaged_one_is_named(tmp_path, laps, monkeypatch):
@@ -287,21 +283,17 @@ def test_bags_are_surveyed_once_and_a_damaged_one_is_named(tmp_path, laps, monke
     for path in paths[:2]:
         write_run(run, path)
     (tmp_path / 'bad.mcap').write_bytes(b'no bag')
-    assert recorded_s(paths, math.inf) == pytest.approx(
-        2 * survey_recording(laps).lasts_s, rel=0.01
-    )
-    assert recorded_s(paths, 1.0) < recorded_s(paths, math.inf)
+    lasts_s = recorded_s(paths, math.inf)
+    assert lasts_s == pytest.approx(2 * survey_recording(laps).lasts_s, rel=0.01)
+    assert recorded_s(paths, 1.0) < lasts_s
     file = tmp_path / 'journal'
     first = survey_bags(paths, ReadingOptions(), None, ItemJournal(file))
     assert [bool(each.trouble) for each in first] == [False, False, True]
     assert first[0].digest == first[1].digest == survey_recording(laps).digest
     # A run that was ended in the middle of a line goes on behind the last whole one. What could
     # not be read is tried again.
-    whole = file.read_text()
-    file.write_text(whole[:-20])
-    monkeypatch.setattr(
-        'two_manifold_ros.inspection.coverage.survey_bag', lambda *_: Survey('new', 'again')
-    )
+    file.write_text(file.read_text()[:-20])
+    monkeypatch.setattr(coverage, 'survey_bag', lambda *_: Survey('new', 'again'))
     again = survey_bags(paths, ReadingOptions(), None, ItemJournal(file))
     assert again == [first[0], *[Survey('new', 'again')] * 2]
     other = survey_bags(paths[:1], ReadingOptions(use_receive_time=True), None, ItemJournal(file))
@@ -356,16 +348,16 @@ def test_given_names_are_lines_on_one_map_where_they_share_places_or_as_is_said(
         'p': ['ring_0', 'ring_1'], 'x': ['hall_0', 'paddock_0', 'paddock_1'], 'y/1': ['hall_1']
     }  # fmt: skip
     assert lines(found) == {'p': ['p'], 'x': ['x/1', 'x/2'], 'y/1': ['y/1']}
-    with pytest.raises(InputError, match='2 names of routes for 6 bags'):
-        sort_by_route(drives, ['a', 'b'])
-    with pytest.raises(InputError, match='names no map, or no line'):
-        sort_by_route(drives, ['a/', 'b', 'b', 'b', 'b', 'b'])
     # One name is in one frame.
     bags = [kart_drives['hall'][0], kart_drives['ring'][0]]
-    with pytest.raises(InputError, match='bags of the name a are in several frames'):
-        sort_by_route(bags, ['a', 'a'])
-    with pytest.raises(InputError, match=r'the map m are in several frames \(hall, ring\)'):
-        sort_by_route(bags, ['m/a', 'm/b'])
+    for given_names, words in (
+        ('a', '1 names of routes for 2 bags'),
+        (('a/', 'b'), 'names no map, or no line'),
+        ('aa', 'bags of the name a are in several frames'),
+        (('m/a', 'm/b'), r'the map m are in several frames \(hall, ring\)'),
+    ):
+        with pytest.raises(InputError, match=words):
+            sort_by_route(bags, [*given_names])
 
 
 @pytest.mark.parametrize(
