@@ -193,11 +193,10 @@ def test_a_folder_inside_one_that_others_can_replace_is_refused(
 
 
 def test_any_change_of_any_source_or_option_of_numba_gives_another_folder(tmp_path, monkeypatch):
+    (tmp_path / 'b').mkdir()
     names = []
     for file, text in (('a.py', 'A = 1'), ('a.py', 'A = 2'), ('b/c.py', ''), ('b/c.md', 'words')):
-        path = tmp_path / file
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
+        (tmp_path / file).write_text(text)
         names.append(digest_of(tmp_path))
     monkeypatch.setenv('NUMBA_OPT', '1')
     names.append(digest_of(tmp_path))
@@ -207,16 +206,15 @@ def test_any_change_of_any_source_or_option_of_numba_gives_another_folder(tmp_pa
 
 def test_only_the_folders_used_last_are_kept(tmp_path, monkeypatch):
     monkeypatch.setenv('TWO_MANIFOLD_CACHE', str(tmp_path))
-    for age in range(GENERATIONS + 2):
-        place = tmp_path / 'compiled' / f'{age:024x}'
+    ages = [f'{age:024x}' for age in range(GENERATIONS + 2)]
+    for age, name in enumerate([*ages, 'of another user']):
+        place = tmp_path / 'compiled' / name
         place.mkdir(parents=True, mode=0o700)
         os.utime(place, (1e9 - age, 1e9 - age))
     (tmp_path / 'compiled').chmod(0o700)
-    (tmp_path / 'compiled' / 'of another user').mkdir()
     folder = compilation.Store().folder
-    kept = {path.name for path in folder.parent.iterdir()} - {'of another user'}
-    assert kept == {folder.name} | {f'{age:024x}' for age in range(GENERATIONS - 1)}
-    assert (folder.parent / 'of another user').is_dir()
+    kept = {path.name for path in folder.parent.iterdir()}
+    assert kept == {folder.name, 'of another user', *ages[: GENERATIONS - 1]}
 
 
 def test_the_folder_is_where_the_system_wants_it(tmp_path, monkeypatch):

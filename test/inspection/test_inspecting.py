@@ -52,9 +52,7 @@ def changed(recording: Recording, name: str, change: Change) -> Recording:
 
 
 def scale(part: slice, factor: float) -> Change:
-    factors = np.ones(6)
-    factors[part] = factor
-    return lambda samples: np.multiply(samples, factors, out=samples)
+    return lambda samples: np.multiply(samples[:, part], factor, out=samples[:, part])
 
 
 def put(where: object, value: object) -> Change:
@@ -141,8 +139,8 @@ def test_a_time_offset(late_s, side):
     assert codes(drive(late_s=0.022)) == set()
     assert codes(drive(late_s=0.03)) == {'time_offset'}
     recording = drive(late_s=0.06)
-    slow = recording.imu.select(np.arange(len(recording.imu.stamps)) % 20 == 0)
-    assert 'time_offset' not in codes(replace(recording, imu=slow))
+    slow = replace(recording, imu=recording.imu.select(slice(None, None, 20)))
+    assert 'time_offset' not in codes(slow)
 
 
 def warned(*recordings: Recording, rate_hz: float | None = None) -> list[str]:
@@ -171,14 +169,12 @@ def test_no_laps_are_counted_where_positions_are_rare():
     assert 'laps:' not in str([*describe(inspect_recording(rare))])
 
 
-def assert_driven(
-    report: Report, seconds: float, within_s: float, laps=0.1, rest=1.0, driven_s=48.0
-) -> None:
+def assert_driven(report: Report, seconds: float, driven_s: float, rest: float) -> None:
     """All of so many seconds of laps of eight seconds, 0.2 s late, is seen and measured."""
     positions = report.positions
-    assert positions.timing.duration_s == pytest.approx(seconds, abs=within_s)
+    assert positions.timing.duration_s == pytest.approx(seconds, abs=0.2)
     assert positions.coverage == pytest.approx(1.0, abs=0.01 * rest)
-    assert positions.laps.count == pytest.approx(driven_s / 8.0, abs=laps)
+    assert positions.laps.count == pytest.approx(driven_s / 8.0, abs=0.25 * rest)
     assert positions.lag.seconds == pytest.approx(0.2, abs=0.005 * rest)
 
 
@@ -189,13 +185,12 @@ def test_of_a_clock_that_is_set_back_the_larger_part_is_inspected_and_ahead_all(
         stamps[stamps >= stamps[0] + round(at_s * 1e9)] += round(by_s * 1e9)
 
     recording = drive(late_s=0.2)
-    # Only some of the positions of the smaller part are there, and they do not decide.
-    few = recording.positions.select(np.arange(len(recording.positions.stamps)) % 2 == 0)
+    few = recording.positions.select(slice(None, None, 2))
     report = inspect_recording(changed(replace(recording, positions=few), 'clock', change))
     said = {'imu_gaps', 'position_gaps'} if by_s > 0 else {'imu_backward', 'position_backward'}
     assert said <= {each.code for each in report.findings}
     seconds = 48.0 + by_s if by_s > 0 else max(at_s, 48.0 - at_s)
-    assert_driven(report, seconds, 0.2, laps=0.5, rest=2.0, driven_s=min(seconds, 48.0))
+    assert_driven(report, seconds, min(seconds, 48.0), 2.0)
 
 
 @pytest.mark.parametrize('index', [0, 100, -1])
@@ -208,13 +203,11 @@ def test_a_wild_stamp_of_the_imu_or_at_an_end(index, by_s):
     assert {each.code for each in report.findings} == {'imu_wild', 'position_wild', 'time_offset'}
     for timing in (report.imu.timing, report.positions.timing):
         assert (timing.wild, timing.apart, timing.backward, timing.gaps) == (1, 0, 0, ())
-    assert_driven(report, 48.0, 0.15)
+    assert_driven(report, 48.0, 48.0, 0.5)
 
 
 def test_a_few_samples_and_none_at_all():
-    short = drive()
-    few = [each.select(np.arange(len(each.stamps)) < 2) for each in (short.imu, short.positions)]
-    assert inspect_recording(replace(short, imu=few[0], positions=few[1])).name == 'ellipse'
+    assert inspect_recording(drive().between(None, 0.05)).positions.timing.count == 2
     for recording, words in (
         (drive().between(100.0, None), 'ellipse has no IMU samples in this stretch'),
         (changed(drive(), 'samples', put(slice(None), np.nan)), 'no finite sample among 4800'),

@@ -230,10 +230,8 @@ def test_sensorlog_has_the_signs_of_ios(tmp_path):
     names += ['locationAltitude(m)', *(f'accelerometerAcceleration{axis}(G)' for axis in 'XYZ')]
     names += [f'gyroRotation{axis}(rad/s)' for axis in 'XYZ']
     times = (SHORT.stamps - 8 * 3600 * SECOND).astype('datetime64[ns]').astype(str)
-    rows = [
-        [f'{time.replace("T", " ")} -0800', *fix, *(-sample[:3] / G), *sample[3:]]
-        for time, fix, sample in zip(times, SHORT.fixes.repeat(4, axis=0), SHORT.imu, strict=True)
-    ]
+    numbers = np.c_[SHORT.fixes.repeat(4, axis=0), -SHORT.imu[:, :3] / G, SHORT.imu[:, 3:]]
+    rows = [[f'{time} -0800', *each] for time, each in zip(times, numbers, strict=True)]
     bare = [name.replace('(G)', '') for name in names]
     in_g = ','.join(f'a{axis.lower()}=accelerometerAcceleration{axis}:g' for axis in 'XYZ')
     # Units may be missing, and whoever states them need not know of the sign.

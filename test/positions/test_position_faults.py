@@ -71,7 +71,7 @@ def glitches(stamps: Ints, places: Floats, rng: Generator) -> Streams:
     chosen = 2 * rng.choice(len(places) // 2, 24, replace=False)
     metres = np.exp(rng.uniform(0.0, np.log(1e5), 24))
     angle = rng.uniform(0.0, 2.0 * np.pi, 24)
-    places[chosen] += metres[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    places[chosen] += np.stack([metres * np.cos(angle), metres * np.sin(angle)], axis=1)
     return stamps, places
 
 
@@ -118,15 +118,13 @@ def parked_first(recording: Recording, rng: Generator) -> Recording:
         each[0] - np.arange(300_000_000_000, 0, -int(np.median(np.diff(each))))
         for each in (imu.stamps, positions.stamps)
     )
-    rest = np.array([0.0, 0.0, 9.81, 0.0, 0.0, 0.0])
-    still = rest + rng.normal(scale=0.02, size=(len(earlier), 6))
-    every = np.concatenate([earlier, imu.stamps])
-    samples = np.concatenate([still, imu.samples])
+    still = rng.normal([0.0, 0.0, 9.81, 0.0, 0.0, 0.0], 0.02, size=(len(earlier), 6))
+    stamps, samples = np.r_[earlier, imu.stamps], np.r_[still, imu.samples]
     there = positions.positions[0] + rng.normal(scale=0.005, size=(len(sooner), 2))
     return with_positions(
-        with_imu(recording, stamps=every, receive_stamps=every, samples=samples),
-        stamps=np.concatenate([sooner, positions.stamps]),
-        positions=np.concatenate([there, positions.positions]),
+        with_imu(recording, stamps=stamps, receive_stamps=stamps, samples=samples),
+        stamps=np.r_[sooner, positions.stamps],
+        positions=np.r_[there, positions.positions],
     )
 
 
@@ -228,7 +226,7 @@ def wrong_of(stream: PositionStream, clean: PositionStream) -> Bools:
     """Return which positions are not where the car was at their stamp."""
     elapsed, known = (each.stamps - clean.stamps[0] for each in (stream, clean))
     true = [np.interp(elapsed, known, axis) for axis in clean.positions.T]
-    away = np.linalg.norm(stream.positions - np.stack(true, axis=1), axis=1)
+    away = np.linalg.norm(stream.positions.T - true, axis=0)
     return np.asarray(~(away < WRONG_M))
 
 

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same recording comes out of every kind of bag, of the topics that are found or named."""
 
+from dataclasses import asdict
 from pathlib import Path
+import shutil
 
 from bag_builders import pack_bag
 from ellipse import drive, IMU, POSE, rows_of, stamped, write_bag, write_messages
@@ -34,14 +36,9 @@ def bag(tmp_path: Path, recording: Recording) -> Path:
 
 def assert_same(path: Path, recording: Recording) -> None:
     read = read_recording(path)
-    assert (read.name, read.imu.topic, read.imu.frame_id) == (str(path), '/imu', 'imu_link')
-    np.testing.assert_array_equal(read.imu.stamps, recording.imu.stamps)
-    np.testing.assert_array_equal(read.imu.receive_stamps, recording.imu.receive_stamps)
-    np.testing.assert_array_equal(read.imu.samples, recording.imu.samples)
-    assert (read.positions.topic, read.positions.frame_id) == ('/pose', 'map')
-    assert read.positions.msgtype == POSE
-    np.testing.assert_array_equal(read.positions.stamps, recording.positions.stamps)
-    np.testing.assert_array_equal(read.positions.positions, recording.positions.positions)
+    assert read.name == str(path)
+    np.testing.assert_equal(asdict(read.imu), asdict(recording.imu))
+    np.testing.assert_equal(asdict(read.positions), asdict(recording.positions))
 
 
 @pytest.mark.parametrize('storage', list(rosbag2.StoragePlugin), ids=str)
@@ -58,9 +55,9 @@ def test_split_bags_are_joined_in_order(tmp_path, recording, with_metadata):
     whole = tmp_path / 'whole'
     whole.mkdir()
     for part in range(10):
-        stretch = recording.between(part * 0.2, (part + 1) * 0.2)
-        piece = write_bag(tmp_path / f'part_{part}', stretch)
-        (piece / f'part_{part}.mcap').rename(whole / f'whole_{part + 1}.mcap')
+        piece = write_bag(tmp_path / 'part', recording.between(part * 0.2, (part + 1) * 0.2))
+        (piece / 'part.mcap').rename(whole / f'whole_{part + 1}.mcap')
+        shutil.rmtree(piece)
     if with_metadata:
         paths = ''.join(f'    - whole/whole_{part + 1}.mcap\n' for part in range(10))
         (whole / 'metadata.yaml').write_text(f'a:\n  relative_file_paths:\n{paths}')
@@ -73,10 +70,9 @@ def test_split_bags_are_joined_in_order(tmp_path, recording, with_metadata):
 def test_a_split_file_may_lack_the_topics_and_several_bags_are_read_in_turn(
     bag, tmp_path, recording
 ):
-    bags = [bag, write_bag(tmp_path / 'b', recording)]
     shares: list[float] = []
-    read = read_recordings(bags, progress=shares.append)
-    assert [each.name for each in read] == [str(bag) for bag in bags]
+    read = read_recordings([bag, bag / 'bag.mcap'], progress=shares.append)
+    assert [each.name for each in read] == [str(bag), str(bag / 'bag.mcap')]
     assert shares == [0.0, 0.5]
     row = ('/other', 'std_msgs/msg/String', 1, {'data': 'x'})
     more = write_messages(tmp_path / 'more', row)
@@ -128,7 +124,7 @@ def test_all_types_of_positions(tmp_path, msgtype, field):
     for name in reversed(field.split('.')):
         message = {name: message}
     header = stamped(3_000_000_004, 'track')
-    rows = [('/imu', IMU, 1, header), ('/where', msgtype, 2, header | message)]
+    rows = ('/imu', IMU, 1, header), ('/where', msgtype, 2, header | message)
     positions = read_recording(write_messages(tmp_path / 'bag', *rows)).positions
     assert (positions.msgtype, positions.frame_id) == (msgtype, 'track')
     assert (positions.stamps.tolist(), positions.positions.tolist()) == (
