@@ -195,7 +195,7 @@ def test_folders_and_globs_are_the_bags_in_them_and_one_bag_is_not_several(
     fleet, monkeypatch, said
 ):
     monkeypatch.chdir(fleet.parent)
-    (fleet.parent / 'a[1]').mkdir()
+    (fleet.parent / 'a[1]').touch()
     # A local path is left as it is, and what is there under a name is no pattern.
     given = ['fleet/one/tuesday/', './fleet/one/monday', 'fleet/one/monday', 'none', 'a[1]']
     assert expand([*given, *given]) == [*given, *given]

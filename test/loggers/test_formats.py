@@ -82,12 +82,9 @@ def test_a_vbo_may_have_degrees_and_blanks_in_names(damaged, tmp_path):
 
 def test_rows_of_a_vbo_without_satellites_are_no_positions(tmp_path):
     file = vbo(tmp_path / 'a.vbo', MADE)
-    lines = file.read_bytes().splitlines()
-    first = lines.index(b'[data]') + 1
+    content = file.read_bytes()
     for count in (80, len(MADE.stamps)):
-        for number in range(first, first + count):
-            lines[number] = lines[number].replace(b'012 ', b'000 ', 1)
-        file.write_bytes(b'\n'.join(lines))
+        file.write_bytes(content.replace(b'\n012 ', b'\n000 ', count))
         found = read(file)
         assert found.fixes.stamps[:1].tolist() == MADE.stamps[count : count + 1].tolist()
         assert len(found.imu.stamps) == len(MADE.stamps)
@@ -264,12 +261,10 @@ def library(found):
     def channel(name: str, every: int, values: np.ndarray, unit: str) -> object:
         field = SimpleNamespace(metadata={b'units': unit.encode()} if unit else None)
         times = np.rint(found.seconds * 1000).astype(np.int64)[::every]
-        return SimpleNamespace(
-            schema=SimpleNamespace(field={name: field}.get),
-            column=lambda each: SimpleNamespace(
-                to_numpy=lambda: values if each == name else times
-            ),
-        )
+        columns = {name: SimpleNamespace(to_numpy=lambda: values)}
+        other = SimpleNamespace(to_numpy=lambda: times)
+        schema = SimpleNamespace(field={name: field}.get)
+        return SimpleNamespace(schema=schema, column=lambda each: columns.get(each, other))
 
     def aim_xrk(_: str) -> object:
         sys.stdout.write('Unknown units\n')

@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 
+from ellipse import stamped
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
@@ -38,27 +39,26 @@ def test_each_reading_holds_until_the_next(known, asked):
 
 TWIST = {'twist': {'linear': {'x': 3.0}}}
 MESSAGES = {
-    'sensor_msgs/msg/MagneticField': ({'magnetic_field': {'x': 3.0, 'y': 4.0, 'z': 5.0}}, True),
-    'sensor_msgs/msg/FluidPressure': ({'fluid_pressure': 3.0}, True),
-    'nav_msgs/msg/Odometry': ({'twist': TWIST}, True),
-    'geometry_msgs/msg/TwistStamped': (TWIST, True),
-    'sensor_msgs/msg/JointState': ({'velocity': [3.0, 4.0]}, True),
-    'std_msgs/msg/Float64': ({'data': 3.0}, False),
-    'std_msgs/msg/Float32': ({'data': 3.0}, False),
+    'sensor_msgs/msg/MagneticField': {'magnetic_field': {'x': 3.0, 'y': 4.0, 'z': 5.0}},
+    'sensor_msgs/msg/FluidPressure': {'fluid_pressure': 3.0},
+    'nav_msgs/msg/Odometry': {'twist': TWIST},
+    'geometry_msgs/msg/TwistStamped': TWIST,
+    'sensor_msgs/msg/JointState': {'velocity': [3.0, 4.0]},
+    'std_msgs/msg/Float64': {'data': 3.0},
+    'std_msgs/msg/Float32': {'data': 3.0},
 }
-"""Of each type a message, and whether it has a stamp."""
+"""Of each type a message; numbers alone have no stamp."""
 
 
 def bag_of(path, msgtype: str):
     """Write twenty samples of an IMU, and one reading that is taken before the eleventh."""
-    fields, stamped = MESSAGES[msgtype]
     with BagWriter(path) as bag:
         for index in range(20):
             stamp = (index + 1) * 10_000_000
             if index == 10:
                 taken = stamp - 1_000_000
-                header = {'header': {'stamp': {'sec': 0, 'nanosec': taken}}} if stamped else {}
-                bag.write('/sensor', msgtype, taken + LATER, fields | header)
+                header = {} if msgtype.startswith('std_msgs/') else stamped(taken)
+                bag.write('/sensor', msgtype, taken + LATER, MESSAGES[msgtype] | header)
             imu = imu_message(stamp, np.full(6, index), np.zeros(6))
             bag.write('/imu', 'sensor_msgs/msg/Imu', stamp + LATER, imu)
     return path
