@@ -43,6 +43,11 @@ def drive(seconds: float = 48.0, lap_s: float = 8.0, late_s: float = 0.0) -> Rec
 
 def write_bag(path: Path, recording: Recording, **options: Any) -> Path:  # noqa: ANN401 - passed on
     """Write with the `BagWriter`, which takes the options; receive times are the stamps."""
+    return write_messages(path, *rows_of(recording), **options)
+
+
+def rows_of(recording: Recording) -> list[Row]:
+    """Return the messages of a recording in the order of their stamps."""
     imu, positions = recording.imu, recording.positions
     rows: list[Row] = [
         (imu.topic, IMU, stamp, stamped(stamp, imu.frame_id) | imu_fields(sample))
@@ -54,7 +59,7 @@ def write_bag(path: Path, recording: Recording, **options: Any) -> Path:  # noqa
             pose = {'position': dict(zip('xy', xy, strict=True)), 'orientation': {'w': 1.0}}
             message = stamped(stamp, positions.frame_id) | {'pose': pose}
             rows.append((positions.topic, POSE, stamp, message))
-    return write_messages(path, *sorted(rows, key=lambda row: row[2]), **options)
+    return sorted(rows, key=lambda row: row[2])
 
 
 def write_messages(path: Path, *rows: Row, **options: Any) -> Path:  # noqa: ANN401 - passed on

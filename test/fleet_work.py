@@ -36,17 +36,12 @@ def refusing(number: int) -> int:
     return number
 
 
-def dying_once(folder: Path, number: int) -> int:
-    """Return a number, but kill the process that has the fifth for the first time."""
-    mark = folder / 'died'
-    if number == 4 and not mark.exists():
-        mark.touch()
+def dying(mark: Path | None, number: int) -> int:
+    """Return a number, but kill the process that has the fifth, with a mark to leave only once."""
+    if number == 4 and not (mark and mark.exists()):
+        if mark:
+            mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    return number
-
-
-def dying(number: int) -> int:
-    os.kill(os.getpid(), signal.SIGKILL)
     return number
 
 

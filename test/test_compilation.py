@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled code is kept for the next process, safely, and says the same from disk."""
 
+from concurrent.futures import ThreadPoolExecutor
 import os
 from pathlib import Path
 import shutil
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import pytest
 
@@ -55,16 +57,12 @@ print(double(1.0), STORE.folder is not None)
 BOTH = f'{LITTLE}\nprint(double(3))'
 
 
-def given(cache: Path) -> dict[str, str]:
-    """Return the environment for a folder of caches."""
-    paths = os.pathsep.join([str(cache), str(CHECKOUT), os.environ.get('PYTHONPATH', '')])
-    return {**os.environ, 'PYTHONPATH': paths, 'TWO_MANIFOLD_CACHE': str(cache)}
-
-
 def python(program: str, cache: Path, status: int = 0) -> subprocess.CompletedProcess[str]:
     """Run a program of ours with a folder for caches, where it finds modules as well."""
     command = [sys.executable, '-c', program]
-    done = subprocess.run(command, env=given(cache), capture_output=True, text=True, check=False)
+    paths = os.pathsep.join([str(cache), str(CHECKOUT), os.environ.get('PYTHONPATH', '')])
+    given = {**os.environ, 'PYTHONPATH': paths, 'TWO_MANIFOLD_CACHE': str(cache)}
+    done = subprocess.run(command, env=given, capture_output=True, text=True, check=False)
     assert done.returncode == status, done.stderr
     return done
 
@@ -91,29 +89,27 @@ def test_every_function_is_compiled_for_one_kind_of_arguments(filled):
     (folder,) = (filled / 'compiled').iterdir()
     names = [path.name for path in folder.glob('*.nbc')]
     assert len(names) > 20
-    assert [name for name in names if not name.endswith('.1.nbc')] == []
+    assert all(name.endswith('.1.nbc') for name in names)
 
 
 def test_the_same_numbers_where_some_of_it_is_compiled_again(filled, tmp_path):
-    """Missing, cut off by a power cut, or changed: files cost a compilation, and nothing else."""
+    """Missing or changed files cost a compilation, and nothing else."""
     warm, compilations = python(DRIVE, filled).stdout.split()
     assert (len(warm), compilations) == (64, '0'), 'compiled after the command'
     again = tmp_path / 'cache'
     shutil.copytree(filled, again)
-    paths = sorted(path for path in again.rglob('*') if path.is_file())
-    for path in paths:
+    files = {path for path in again.rglob('*') if path.is_file()}
+    for path in files:
         if '_merge_loop' in path.name or 'steps.step' in path.name:
             path.unlink()
-        elif 'follow_offsets' in path.name:
-            path.write_bytes(b'')
         elif 'take_features' in path.name and path.suffix == '.nbc':
             content = bytearray(path.read_bytes())
             content[len(content) // 2] ^= 1
             path.write_bytes(content)
     digest, compilations = python(DRIVE, again).stdout.split()
-    assert int(compilations) >= 4
+    assert int(compilations) >= 3
     assert digest == warm
-    assert len(paths) == len([path for path in again.rglob('*') if path.is_file()])
+    assert files == {path for path in again.rglob('*') if path.is_file()}
 
 
 @pytest.mark.parametrize('umask', [0o022, 0o002])
@@ -125,26 +121,8 @@ def test_it_is_kept_in_a_folder_of_this_user_alone(umask, tmp_path):
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
-@pytest.mark.parametrize('as_file', [True, False])
-def test_where_nothing_can_be_kept_safely_it_says_so_once_and_compiles(as_file, tmp_path):
-    """As a file is in its place, or others can write."""
-    place = tmp_path / 'cache'
-    if as_file:
-        place.touch()
-    else:
-        place.mkdir()
-        place.chmod(0o777)
-    done = python(LITTLE + '\nprint(double(1))', place)
-    assert done.stdout.split() == ['2.0', 'False', '2.0']
-    assert len(done.stderr.splitlines()) == 1
-    assert str(place) in done.stderr
-    assert not list(tmp_path.rglob('*double*'))
-
-
-def test_a_full_disk_is_said_once_and_leaves_nothing(doubles, tmp_path):
-    """What is there already is used without a word."""
-    full = """
-import builtins, errno, os
+FULL = """
+import errno, os
 from numba.core import caching
 
 def refuse(*_):
@@ -152,17 +130,22 @@ def refuse(*_):
 
 caching.os.replace = refuse
 """
-    done = python(f'{full}{LITTLE}\nprint(double(1))', tmp_path / 'cache')
+
+
+@pytest.mark.parametrize(('disk', 'words'), [('', 'a file ('), (FULL, 'No space left on device')])
+def test_where_nothing_can_be_kept_it_says_so_once_and_compiles(disk, words, doubles, tmp_path):
+    """As a file is in its place, or the disk is full; what is there is used without a word."""
+    (tmp_path / 'a file').touch()
+    done = python(f'{disk}{LITTLE}\nprint(double(1))', tmp_path / ('cache' if disk else 'a file'))
     assert done.stdout.split() == ['2.0', 'False', '2.0']
     (line,) = done.stderr.splitlines()
-    assert 'No space left on device' in line
+    assert words in line
     assert not list(tmp_path.rglob('*double*'))
-    done = python(f'{full}{LITTLE}', doubles)
+    done = python(f'{disk}{LITTLE}', doubles)
     assert (done.stdout.split(), done.stderr) == (['2.0', 'True'], '')
 
 
-@pytest.mark.parametrize('length', [0, 60, -1])
-@pytest.mark.parametrize('kind', ['nbi', 'nbc'])
+@pytest.mark.parametrize(('length', 'kind'), [(0, 'nbi'), (60, 'nbi'), (0, 'nbc'), (-1, 'nbc')])
 def test_a_file_that_is_cut_off_costs_a_compilation(kind, length, doubles, tmp_path):
     shutil.copytree(doubles, tmp_path, dirs_exist_ok=True)
     file = min(tmp_path.rglob(f'*double*.{kind}'))
@@ -185,28 +168,16 @@ def test_the_code_of_another_signature_is_not_taken(doubles, tmp_path):
 
 
 def test_processes_that_compile_at_once_give_whole_files(tmp_path):
-    environment = given(tmp_path)
-    command = [sys.executable, '-c', LITTLE]
-    running = [
-        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
-        for _ in range(4)
-    ]
-    said = [each.communicate()[0].split() for each in running]
+    with ThreadPoolExecutor(4) as pool:
+        said = [each.stdout.split() for each in pool.map(python, [LITTLE] * 4, [tmp_path] * 4)]
     assert said == [['2.0', 'True']] * 4
-    names = [path.name for path in tmp_path.rglob('*') if path.is_file()]
-    assert len(names) == 2, names
+    assert len([path for path in tmp_path.rglob('*') if path.is_file()]) == 2
 
 
+# In /tmp no user can replace files of another user, and a group of one user is no other user.
 @pytest.mark.parametrize(
     ('mode', 'alone', 'refused'),
-    [
-        (0o777, False, True),
-        # As in /tmp: there no user can replace files of another user.
-        (0o1777, False, False),
-        # A group of one user is no other user.
-        (0o775, True, False),
-        (0o775, False, True),
-    ],
+    [(0o777, False, True), (0o1777, False, False), (0o775, True, False), (0o775, False, True)],
 )
 def test_a_folder_inside_one_that_others_can_replace_is_refused(
     mode, alone, refused, tmp_path, monkeypatch
@@ -222,11 +193,10 @@ def test_a_folder_inside_one_that_others_can_replace_is_refused(
 
 
 def test_any_change_of_any_source_or_option_of_numba_gives_another_folder(tmp_path, monkeypatch):
+    (tmp_path / 'b').mkdir()
     names = []
     for file, text in (('a.py', 'A = 1'), ('a.py', 'A = 2'), ('b/c.py', ''), ('b/c.md', 'words')):
-        path = tmp_path / file
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
+        (tmp_path / file).write_text(text)
         names.append(digest_of(tmp_path))
     monkeypatch.setenv('NUMBA_OPT', '1')
     names.append(digest_of(tmp_path))
@@ -236,31 +206,25 @@ def test_any_change_of_any_source_or_option_of_numba_gives_another_folder(tmp_pa
 
 def test_only_the_folders_used_last_are_kept(tmp_path, monkeypatch):
     monkeypatch.setenv('TWO_MANIFOLD_CACHE', str(tmp_path))
-    for age in range(GENERATIONS + 2):
-        place = tmp_path / 'compiled' / f'{age:024x}'
+    ages = [f'{age:024x}' for age in range(GENERATIONS + 2)]
+    for age, name in enumerate([*ages, 'of another user']):
+        place = tmp_path / 'compiled' / name
         place.mkdir(parents=True, mode=0o700)
         os.utime(place, (1e9 - age, 1e9 - age))
     (tmp_path / 'compiled').chmod(0o700)
-    (tmp_path / 'compiled' / 'of another user').mkdir()
     folder = compilation.Store().folder
-    kept = {path.name for path in folder.parent.iterdir()} - {'of another user'}
-    assert kept == {folder.name} | {f'{age:024x}' for age in range(GENERATIONS - 1)}
-    assert (folder.parent / 'of another user').is_dir()
+    kept = {path.name for path in folder.parent.iterdir()}
+    assert kept == {folder.name, 'of another user', *ages[: GENERATIONS - 1]}
 
 
 def test_the_folder_is_where_the_system_wants_it(tmp_path, monkeypatch):
     monkeypatch.delenv('TWO_MANIFOLD_CACHE', raising=False)
-    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
-    assert cache_folder() == tmp_path / 'two_manifold_ros'
-    for unset in ('', 'relative'):
-        monkeypatch.setenv('XDG_CACHE_HOME', unset)
-        monkeypatch.setenv('HOME', '/home/user')
-        assert cache_folder() == Path('/home/user/.cache/two_manifold_ros')
-
-    def homeless() -> Path:
-        raise RuntimeError
-
-    monkeypatch.setattr(Path, 'home', homeless)
+    monkeypatch.setenv('HOME', '/home/user')
+    for named in ('/caches', '', 'relative'):
+        monkeypatch.setenv('XDG_CACHE_HOME', named)
+        caches = Path(named if named == '/caches' else '/home/user/.cache')
+        assert cache_folder() == caches / 'two_manifold_ros'
+    monkeypatch.setattr(Path, 'home', Mock(side_effect=RuntimeError))
     assert cache_folder() is None
     monkeypatch.setenv('TWO_MANIFOLD_CACHE', str(tmp_path / 'other'))
     assert cache_folder() == tmp_path / 'other'

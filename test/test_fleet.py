@@ -7,13 +7,12 @@ import json
 import signal
 import sys
 
-from fleet_work import counted, dying, dying_once, refusing, squared
+from fleet_work import counted, dying, refusing, squared
 import numpy as np
 import pytest
 
 from two_manifold_ros import fleet
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.fleet import client_of, spread
 
 distributed = pytest.importorskip('distributed', reason='Dask is not installed (extra: fleet)')
@@ -26,16 +25,6 @@ def client():
     said = []
     with client_of(workers=2, say=said.append) as found:
         assert len(said) == 1
-        yield found
-
-
-@pytest.fixture(scope='module')
-def running():
-    """Return a client of a scheduler as `dask scheduler` starts it, without keys."""
-    with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as own,
-        distributed.Client(own) as found,
-    ):
         yield found
 
 
@@ -70,22 +59,18 @@ def test_results_come_in_the_order_of_the_items(client, count):
 def test_what_a_killed_worker_had_is_done_again_and_work_that_kills_each_is_refused(
     client, tmp_path
 ):
-    assert spread(partial(dying_once, tmp_path), list(range(40)), client) == list(range(40))
-    assert (tmp_path / 'died').exists()
+    mark = tmp_path / 'died'
+    assert spread(partial(dying, mark), list(range(40)), client) == list(range(40))
+    assert mark.exists()
     with client_of(workers=1) as own, pytest.raises(InputError, match='lost again and again'):
-        spread(dying, [1], own)
+        spread(partial(dying, None), [4], own)
 
 
 @pytest.mark.parametrize('there', [False, True])
 def test_results_are_known_one_by_one(client, there):
-    found = []
+    found, where = [], client if there else None
     with pytest.raises(InputError, match='number 3'):
-        spread(
-            refusing,
-            list(range(9)),
-            client if there else None,
-            keep=lambda *each: found.append(each),
-        )
+        spread(refusing, list(range(9)), where, keep=lambda *each: found.append(each))
     known = dict(found)
     assert len(known) == len(found)
     # What a worker computed that refused nothing is known, too.
@@ -104,29 +89,19 @@ def test_a_function_is_sent_once_to_each_worker(client):
         assert sorted(counts) == list(range(1, len(counts) + 1))
 
 
-def test_recordings_are_evaluated_as_here(client, slot_car_model, slot_car_laps):
-    last = slot_car_laps[-1]
-    parts = [last.between(begin_s, begin_s + 10.0) for begin_s in (0.0, 5.0, 10.0)]
-    here, there = (evaluate(slot_car_model, parts, client=each) for each in (None, client))
-    for one, other in zip(here.runs, there.runs, strict=True):
-        assert one.positions.tobytes() == other.positions.tobytes()
-        assert one.causes == other.causes
-    assert [each.model for each in here.scores] == [each.model for each in there.scores]
-
-
-def test_a_scheduler_that_runs_is_used(running, tmp_path, monkeypatch):
-    address = running.scheduler.address
-    with client_of(address) as other:
-        assert spread(squared, [2, 3], other) == [4, 9]
-    file = tmp_path / 'scheduler.json'
-    file.write_text(json.dumps({'address': address}))
-    with client_of(str(file)) as other:
-        assert spread(squared, [4], other) == [16]
-    # It goes on for others, but not for workers with another version.
-    assert spread(squared, [5], running) == [25]
-    monkeypatch.setattr(fleet, '__version__', '99.0')
-    with pytest.raises(InputError, match='install the same version'), client_of(address):
-        pass
+def test_a_scheduler_that_runs_is_used_and_goes_on(tmp_path, monkeypatch):
+    # As `dask scheduler` starts it, without keys.
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
+    with cluster as running:
+        file = tmp_path / 'scheduler.json'
+        file.write_text(json.dumps({'address': running.scheduler_address}))
+        for asked in (running.scheduler_address, str(file)):
+            with client_of(asked) as other:
+                assert spread(squared, [2, 3], other) == [4, 9]
+        # But not for workers with another version.
+        monkeypatch.setattr(fleet, '__version__', '99.0')
+        with pytest.raises(InputError, match='install the same version'), client_of(str(file)):
+            pass
 
 
 def test_what_cannot_work_is_refused_in_a_sentence(monkeypatch):

@@ -11,8 +11,6 @@ import logging
 import os
 from pathlib import Path
 import pickle
-import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -69,45 +67,39 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope='module')
-def s3_server() -> Iterator[str]:
-    """Yield the address of a server of S3 on this machine."""
+def s3_server(fleet: Path) -> Iterator[str]:
+    """Yield the address of a server of S3 on this machine, with a bucket that holds the fleet."""
     pytest.importorskip('s3fs', reason='s3fs is not installed (extra: remote)')
     server = pytest.importorskip('moto.server', reason='moto is not installed (extra: test)')
+    boto3 = pytest.importorskip('boto3', reason='boto3 is not installed (extra: test)')
     logging.getLogger('werkzeug').setLevel(logging.CRITICAL)
     running = server.ThreadedMotoServer(ip_address='127.0.0.1', port=0, verbose=False)
     running.start()
-    yield 'http://{}:{}'.format(*running.get_host_and_port())
-    running.stop()
-
-
-@pytest.fixture(scope='module')
-def filled_server(s3_server: str, fleet: Path) -> str:
-    """Return the same with a bucket that holds the fleet."""
-    boto3 = pytest.importorskip('boto3', reason='boto3 is not installed (extra: test)')
-    client = boto3.Session(KEY, SECRET).client('s3', 'us-east-1', endpoint_url=s3_server)
+    address = 'http://{}:{}'.format(*running.get_host_and_port())
+    client = boto3.Session(KEY, SECRET).client('s3', 'us-east-1', endpoint_url=address)
     client.create_bucket(Bucket='carts')
     for file in filter(Path.is_file, fleet.rglob('*')):
         client.upload_file(str(file), 'carts', f'fleet/{file.relative_to(fleet)}')
-    return s3_server
+    yield address
+    running.stop()
+
+
+def forget_stores() -> None:
+    pytest.importorskip('s3fs').S3FileSystem.clear_instance_cache()
 
 
 @pytest.fixture
-def s3(filled_server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+def s3(s3_server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     """Return the address of the fleet, which the environment has the credentials for."""
-    s3fs = pytest.importorskip('s3fs')
-    s3fs.S3FileSystem.clear_instance_cache()
+    forget_stores()
     for name in [*filter(lambda each: each.startswith('AWS_'), os.environ)]:
         monkeypatch.delenv(name)
+    none = str(tmp_path / 'none')
     for name, value in {
-        'ACCESS_KEY_ID': KEY,
-        'SECRET_ACCESS_KEY': SECRET,
-        'ENDPOINT_URL': filled_server,
-        'DEFAULT_REGION': 'us-east-1',
-        'EC2_METADATA_DISABLED': 'true',
-        'MAX_ATTEMPTS': '1',
-        'CONFIG_FILE': str(tmp_path / 'none'),
-        'SHARED_CREDENTIALS_FILE': str(tmp_path / 'none'),
-    }.items():
+        'ACCESS_KEY_ID': KEY, 'SECRET_ACCESS_KEY': SECRET, 'ENDPOINT_URL': s3_server,
+        'DEFAULT_REGION': 'us-east-1', 'EC2_METADATA_DISABLED': 'true', 'MAX_ATTEMPTS': '1',
+        'CONFIG_FILE': none, 'SHARED_CREDENTIALS_FILE': none,
+    }.items():  # fmt: skip
         monkeypatch.setenv(f'AWS_{name}', value)
     return 's3://carts/fleet'
 
@@ -162,15 +154,11 @@ def said(
     return run
 
 
-# Addresses
-
-
 @pytest.mark.parametrize(
     ('address', 'shown'),
     [
         ('bags/monday', 'bags/monday'),
         ('what?a=b', 'what?a=b'),
-        ('s3://carts/one', 's3://carts/one'),
         (f's3://{KEY}:{SECRET}@carts/one', 's3://carts/one'),
         (f's3://carts/one?X-Amz-Signature={SECRET}', 's3://carts/one'),
         ('s3://carts/day=202?/*', 's3://carts/day=202?/*'),
@@ -179,15 +167,11 @@ def said(
         (f'HTTPS://{USER}:{SECRET}@h/x.mcap?{SECRET}', 'HTTPS://h/x.mcap'),
         (f'simplecache::http://{USER}:{SECRET}@h/x.mcap', 'simplecache::http://h/x.mcap'),
         (f'a::zip://x.mcap?{SECRET}::Ftp://{SECRET}@h/x#{SECRET}', 'a::zip://'),
-        (f'https://h/a::https://{USER}:{SECRET}@h/b.mcap', 'https://'),
         (f'http://h/x.mcap;token={SECRET}', 'http://h/x.mcap'),
         (f'http://h/x.mcap#{SECRET}@h/a?b=c', 'http://h/x.mcap'),
-        (f'sftp://h;{SECRET}/x.mcap', 'sftp://h'),
         (f'http://h?{SECRET}@{SECRET}', 'http://'),
         (f'http://{USER}:{SECRET}/{SECRET}@h/x.mcap', 'http://'),
-        (f'http://{USER}:{SECRET}?{SECRET}@h/x.mcap', 'http://'),
         ('s3://carts/drive #3;a?.mcap', 's3://carts/drive #3;a?.mcap'),
-        (f'S3://carts/x;token={SECRET}', 'S3://carts/x'),
         (f'--bag=http://{USER}:{SECRET}@h/x', '--bag=http://h/x'),
     ],
 )
@@ -207,32 +191,20 @@ def test_an_address_for_workers_shows_nothing_secret_and_loses_nothing():
         assert each.whole == address
 
 
-# Folders and globs
-
-
-def test_a_local_path_is_left_as_it_is(fleet, monkeypatch):
-    monkeypatch.chdir(fleet)
-    given = ['one/tuesday/', './one/monday', 'one/monday', 'one/monday', 'none', 'single.mcap']
-    assert expand(given) == given
-    with fetched('one/../single.mcap') as place:
-        assert place == Path('one/../single.mcap')
-    # What is there under this name is no pattern.
-    odd = fleet.parent / 'a[1]'
-    odd.mkdir(exist_ok=True)
-    assert expand([str(odd)]) == [str(odd)]
-
-
 def test_folders_and_globs_are_the_bags_in_them_and_one_bag_is_not_several(
     fleet, monkeypatch, said
 ):
     monkeypatch.chdir(fleet.parent)
+    (fleet.parent / 'a[1]').touch()
+    # A local path is left as it is, and what is there under a name is no pattern.
+    given = ['fleet/one/tuesday/', './fleet/one/monday', 'fleet/one/monday', 'none', 'a[1]']
+    assert expand([*given, *given]) == [*given, *given]
     every = ['broken.mcap', DEEP, 'one/monday', 'one/tuesday', 'single.mcap', 'two/monday']
     # Loose parts of a rosbag2 are a bag of their folder, as they always were.
     assert expand(['fleet']) == ['fleet']
     assert expand(['fleet/one']) == ['fleet/one/monday', 'fleet/one/tuesday']
     assert expand(['fleet/*']) == [f'fleet/{each}' for each in every]
     assert expand(['fleet/**']) == ['fleet']
-    assert expand(['fleet/*/mon*']) == ['fleet/one/monday', 'fleet/two/monday']
     both = expand(['fleet/two/*', 'fleet/*/*day', 'fleet/one/monday'])
     assert both == ['fleet/two/monday', 'fleet/one/tuesday', 'fleet/one/monday']
     for pattern in ('fleet/*.txt', 'none/*'):
@@ -248,9 +220,6 @@ def test_folders_and_globs_are_the_bags_in_them_and_one_bag_is_not_several(
     assert 'one holds 2 bags, where one is needed' in err
 
 
-# An object store
-
-
 def test_bags_of_an_object_store_give_the_same_bytes(s3, fleet, said, tmp_path):
     bags = f'{s3}/one', f'{s3}/s*.mcap', f'{s3}/two/monday'
     local = fleet / 'one', f'{fleet}/s*.mcap', fleet / 'two' / 'monday'
@@ -259,12 +228,10 @@ def test_bags_of_an_object_store_give_the_same_bytes(s3, fleet, said, tmp_path):
     for name in ('one/monday', 'single.mcap', DEEP):
         found, known = read_recording(f'{s3}/{name}'), read_recording(fleet / name)
         assert pickle.dumps(found) == pickle.dumps(replace(known, name=f'{s3}/{name}'))
-    model, page = tmp_path / 'model.npz', tmp_path / 'page.html'
+    model = tmp_path / 'model.npz'
     said('train', f'{s3}/one', '-o', model, '--force', '--rate', 10)
-    said('inspect', f'{s3}/one', '--report', page)
     assert load_model(model).summary['recordings'] == [f'{s3}/one/{day}' for day in DAYS]
-    written = page.read_text() + model.read_bytes().decode('latin-1')
-    assert not [secret for secret in SECRETS if secret in written]
+    assert not [secret for secret in SECRETS if secret.encode() in model.read_bytes()]
 
 
 def test_spellings_of_one_bag_are_one_and_queries_are_not(tmp_path, monkeypatch):
@@ -272,8 +239,7 @@ def test_spellings_of_one_bag_are_one_and_queries_are_not(tmp_path, monkeypatch)
     local = [tmp_path / 'bag', tmp_path / 'x' / '..' / 'bag', tmp_path / 'link']
     assert len({identity(str(each)) for each in local}) == 1
     remote = expand([f'https://h/get.mcap?id={number}' for number in (1, 2, 1)])
-    assert len(set(remote)) == 1
-    assert [identity(each) == identity(remote[0]) for each in remote] == [True, False, True]
+    assert (len(set(remote)), len({identity(each) for each in remote})) == (1, 2)
     # Addresses that differ in their query are surveyed each.
     known: list[str] = []
 
@@ -295,15 +261,13 @@ def test_workers_copy_the_bags_that_they_inspect(s3, temporary, capfd, monkeypat
     pytest.importorskip('distributed', reason='Dask is not installed (extra: fleet)')
     bags, options = expand([f'{s3}/*/*']), ReadingOptions(need_positions=False)
     here = inspect_bags(bags, options)
-    assert [each.name for each in here] == bags
     # From here on it is not this process that copies.
     monkeypatch.setattr('two_manifold_ros.sources._copy', None)
     with client_of(workers=2) as client:
         assert inspect_bags(bags, options, client) == here
-        with pytest.raises(InputError, match=rf'^{s3}/none.mcap: it does not exist: '):
-            inspect_bags([*bags, f'{s3}/none.mcap'], options, client)
-        with pytest.raises(InputError, match=rf'^{s3}/broken.mcap is damaged'):
-            inspect_bags([f'{s3}/broken.mcap'], options, client)
+        for bag, words in (('none', ': it does not exist: '), ('broken', ' is damaged')):
+            with pytest.raises(InputError, match=rf'^{s3}/{bag}.mcap{words}'):
+                inspect_bags([f'{s3}/{bag}.mcap'], options, client)
     assert not list(temporary.glob('**/two_manifold_*'))
     assert not [secret for secret in SECRETS if secret in ''.join(capfd.readouterr())]
 
@@ -318,13 +282,13 @@ def test_what_was_uploaded_or_changed_elsewhere_is_found(s3):
         states.append([state_of(f's3://carts/other/{name}') for name in ('a', 'none.mcap')])
     assert len({each for each, _ in states}) >= 2
     assert {each for _, each in states} == {''}
-    assert state_of(f'{s3}/one/monday') == state_of(f'{s3}/one/monday') != ''
-    assert state_of(f'{s3}/single.mcap')
-    store.rm('carts/other/a/metadata.yaml')
+    for name in ('one/monday', 'single.mcap'):
+        assert state_of(f'{s3}/{name}') == state_of(f'{s3}/{name}') != ''
+    sunday = 'carts/fleet/one/sunday/metadata.yaml'
     assert len(expand([f'{s3}/one/*'])) == 2
-    store.pipe('carts/fleet/one/sunday/metadata.yaml', b'')
+    store.pipe(sunday, b'')
     assert len(expand([f'{s3}/one/*'])) == 3
-    store.rm('carts/fleet/one/sunday/metadata.yaml')
+    store.rm(sunday)
     assert len(expand([f'{s3}/one/*'])) == 2
 
 
@@ -337,40 +301,19 @@ def test_a_copy_is_there_once_while_it_is_read_and_removed_whatever_happens(s3, 
         assert {file.name for file in outer.iterdir()} == names - {'camera.mp4'}
     assert list(temporary.iterdir()) == []
 
-    def read(place: Path, error: BaseException) -> None:
-        assert list(place.iterdir())
-        raise error
-
+    # A signal is a KeyboardInterrupt here.
     for error in (KeyboardInterrupt(), ValueError(), OSError('/no/place')):
-        with pytest.raises(type(error)) as caught, fetched(f'{s3}/one/monday') as place:
-            read(place, error)
+        with pytest.raises(type(error)) as caught, fetched(f'{s3}/one/monday'):
+            raise error
         assert caught.value is error
         assert list(temporary.iterdir()) == []
-    # Also after a signal.
-    program = (
-        'import sys, time\n'
-        'from two_manifold_ros.stopping import Stopping\n'
-        'from two_manifold_ros.sources import fetched\n'
-        'with Stopping(), fetched(sys.argv[1]):\n'
-        '    print("there", flush=True)\n'
-        '    time.sleep(60)\n'
-    )
-    command = [sys.executable, '-c', program, f'{s3}/one/monday']
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == 'there\n'
-        assert list(temporary.iterdir())
-        process.send_signal(signal.SIGTERM)
-        process.wait(30)
-    assert list(temporary.iterdir()) == []
 
 
 def test_what_an_object_store_refuses_is_one_sentence(s3, s3_server, said, monkeypatch):
-    s3fs = pytest.importorskip('s3fs')
     requests = pytest.importorskip('requests')
 
     def refused(*bags: str) -> str:
-        s3fs.S3FileSystem.clear_instance_cache()
+        forget_stores()
         _, err = said('inspect', *bags, status=2)
         (line,) = err.splitlines()
         return line
@@ -393,9 +336,6 @@ def test_what_an_object_store_refuses_is_one_sentence(s3, s3_server, said, monke
     assert f'{s3}/one: access is refused' in refused(f'{s3}/one')
 
 
-# A web server
-
-
 def test_bags_of_a_web_server_are_read_and_their_secrets_kept(web, fleet, said, tmp_path):
     signed = f'http://{web}/single.mcap?X-Amz-Signature={SIGNATURE}'
     with_password = f'http://{USER}:{PASSWORD}@{web}/single.mcap'
@@ -410,14 +350,13 @@ def test_bags_of_a_web_server_are_read_and_their_secrets_kept(web, fleet, said, 
         recording = read_recording(address)
         assert recording.name == shown
         assert not [each for each in SECRETS if each.encode() in pickle.dumps(recording)]
-    (report,) = inspect_bags([signed], ReadingOptions(need_positions=False))
-    assert report.name == shown
     # Folders are those that it lists.
     root = f'http://{USER}:{PASSWORD}@{web}'
-    found = expand([f'{root}/one'])
-    assert found == [f'http://{web}/one/{day}' for day in DAYS]
-    singles = [f'http://{web}/{name}.mcap' for name in ('broken', 'single')]
-    assert expand([f'{root}/*.mcap']) == singles
+    found = expand([f'{root}/one', f'{root}/*.mcap'])
+    assert found == [
+        f'http://{web}/{name}'
+        for name in ('one/monday', 'one/tuesday', 'broken.mcap', 'single.mcap')
+    ]
     local = read_recording(fleet / 'one' / 'monday')
     np.testing.assert_array_equal(read_recording(found[0]).imu.samples, local.imu.samples)
 
@@ -446,19 +385,15 @@ def test_what_a_web_server_refuses_is_one_sentence(web, said, monkeypatch):
     'given',
     [
         ['info', 'model.npz', 'ADDRESS'],
-        ['info', 'ADDRESS'],
-        ['evaluate', 'ADDRESS', 'bag'],
         ['atlas', 'add', 'a=ADDRESS', 'b=ADDRESS', '-o', 'both.npz'],
-        ['train', 'bag', '-o', 'ADDRESS'],
         ['train', 'bag', '--output=ADDRESS'],
         ['inspect', 'none', '--report=ADDRESS'],
         ['import', 'ADDRESS', '-o', 'bag'],
         ['inspect', 'none', '--rate', 'ADDRESS'],
-        ['inspect', 'ADDRESS', '--salvage=ADDRESS'],
         ['view', '--live', '--port', 'ADDRESS'],
     ],
 )
-@pytest.mark.parametrize('scheme', ['http', 'HTTP', 'simplecache::http'])
+@pytest.mark.parametrize('scheme', ['HTTP', 'simplecache::http'])
 def test_no_secret_is_printed_where_no_address_is_expected(given, scheme, said):
     address = f'{scheme}://{USER}:{PASSWORD}@127.0.0.1:9/a.mcap?x={SECRET}'
     _, err = said(*(each.replace('ADDRESS', address) for each in given), status=2)
@@ -466,10 +401,8 @@ def test_no_secret_is_printed_where_no_address_is_expected(given, scheme, said):
 
 
 def test_a_missing_library_is_named_and_local_bags_need_none(fleet, monkeypatch):
-    for name, address in {'fsspec.core': 's3://a/b.mcap', 'aiohttp': 'http://a/b.mcap'}.items():
-        with monkeypatch.context() as patch:
-            patch.setitem(sys.modules, name, None)
-            with pytest.raises(InputError, match=rf'{address}: .* Python package {name[:6]}'):
-                read_recording(address)
-            assert expand([str(fleet / 'one')]) == [str(fleet / 'one' / day) for day in DAYS]
-            assert read_recording(expand([f'{fleet}/s*.mcap'])[0]).positions
+    for name, address in {'aiohttp': 'http://a/b.mcap', 'fsspec.core': 's3://a/b.mcap'}.items():
+        monkeypatch.setitem(sys.modules, name, None)
+        with pytest.raises(InputError, match=rf'{address}: .* Python package {name[:6]}'):
+            read_recording(address)
+        assert read_recording(expand([f'{fleet}/s*.mcap'])[0]).positions

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signals end a block at once, or leave their number."""
 
-from collections.abc import Callable
 import os
 import signal
 import subprocess
@@ -27,9 +26,11 @@ def _handlers_as_before() -> object:
 
 
 @pytest.mark.parametrize('number', ASKING)
-def test_the_first_signal_ends_the_block_and_its_cleaning_up_is_not_disturbed(number):
+@pytest.mark.parametrize('at_once', [True, False])
+def test_the_first_signal_ends_the_block_or_waits_and_others_are_ignored(number, at_once):
     done = []
     with Stopping() as stop:
+        stop.at_once = at_once
         try:
             signal.raise_signal(number)
             done.append('went on')
@@ -40,26 +41,21 @@ def test_the_first_signal_ends_the_block_and_its_cleaning_up_is_not_disturbed(nu
             signal.raise_signal(signal.SIGINT)
             signal.raise_signal(signal.SIGTERM)
             done.append('cleaned up')
-    assert done == ['cleaned up']
+    assert done == [*['went on'] * (not at_once), 'cleaned up']
     assert stop.signal == number
-
-
-class Dying:
-    """Does something when it is forgotten; what that raises goes nowhere."""
-
-    def __init__(self, act: Callable[[], object]) -> None:
-        self._act = act
-
-    def __del__(self) -> None:
-        self._act()
+    assert [signal.getsignal(each) for each in ASKING] == [signal.SIG_IGN] * 3
 
 
 def test_a_signal_that_comes_in_a_destructor_is_not_lost_and_what_else_is_lost_is_reported(
     monkeypatch,
 ):
+    def dies(act) -> None:
+        """Do something in a destructor; what that raises goes nowhere."""
+        type('Dying', (), {'__del__': lambda _: act()})()
+
     done = []
     with Stopping() as stop:
-        Dying(lambda: signal.raise_signal(signal.SIGTERM))
+        dies(lambda: signal.raise_signal(signal.SIGTERM))
         for _ in range(1000):
             sleep(0.01)
         done.append('went on')
@@ -69,7 +65,7 @@ def test_a_signal_that_comes_in_a_destructor_is_not_lost_and_what_else_is_lost_i
     monkeypatch.setattr(sys, 'unraisablehook', lambda each: lost.append(each.exc_type))
     before = sys.unraisablehook
     with Stopping():
-        Dying(lambda: int('bad'))
+        dies(lambda: int('bad'))
     assert lost == [ValueError]
     assert sys.unraisablehook is before
 
@@ -86,23 +82,8 @@ def test_a_signal_while_a_module_in_c_is_loaded_is_no_broken_installation():
         raise ImportError
 
 
-def test_a_signal_waits_where_it_must_not_come_between():
-    """And after one, others are ignored to the end."""
-    with Stopping() as stop:
-        stop.at_once = False
-        signal.raise_signal(signal.SIGTERM)
-        signal.raise_signal(signal.SIGINT)
-        done = True
-    assert done
-    assert stop.signal == signal.SIGTERM
-    assert [signal.getsignal(number) for number in ASKING] == [signal.SIG_IGN] * 3
-
-
 def test_without_a_signal_all_is_as_before():
     before = [signal.getsignal(number) for number in ASKING]
-    with Stopping() as stop:
-        assert signal.getsignal(signal.SIGTERM) not in before
-    assert stop.signal == 0
     with pytest.raises(ValueError, match='bad'), Stopping():
         int('bad')
     assert [signal.getsignal(number) for number in ASKING] == before
@@ -121,14 +102,10 @@ def test_a_signal_while_text_is_run_does_not_count_as_unhandled(tmp_path):
         "    exec('signal.raise_signal(signal.SIGTERM)')\n"
         'raise SystemExit(0)'
     )
-    path = os.pathsep.join([str(tmp_path), *sys.path])
+    environment = {**os.environ, 'PYTHONPATH': os.pathsep.join([str(tmp_path), *sys.path])}
     # As a module, as launch starts the nodes: only then Python looks again in the end.
-    done = subprocess.run(
-        [sys.executable, '-m', 'program'],
-        env={**os.environ, 'PYTHONPATH': path},
-        capture_output=True,
-        check=False,
-    )
+    command = [sys.executable, '-m', 'program']
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b'')
 
 

@@ -9,6 +9,7 @@ import re
 
 from ellipse import drive
 import numpy as np
+from other_recordings import with_imu, without_positions
 import pytest
 
 from two_manifold_ros.errors import InputError
@@ -28,9 +29,7 @@ DEGREES = 180 / np.pi
 def codes(recording: Recording) -> set[str]:
     """Return the codes of all findings; each has a sentence with a cause and a cure."""
     findings = inspect_recording(recording).findings
-    for finding in findings:
-        assert finding.sentence.endswith('.')
-        assert any(mark in finding.sentence for mark in (': ', '; '))
+    assert all(each.sentence.endswith('.') and each.cause and each.cure for each in findings)
     return {finding.code for finding in findings}
 
 
@@ -53,9 +52,7 @@ def changed(recording: Recording, name: str, change: Change) -> Recording:
 
 
 def scale(part: slice, factor: float) -> Change:
-    factors = np.ones(6)
-    factors[part] = factor
-    return lambda samples: np.multiply(samples, factors, out=samples)
+    return lambda samples: np.multiply(samples[:, part], factor, out=samples[:, part])
 
 
 def put(where: object, value: object) -> Change:
@@ -65,7 +62,6 @@ def put(where: object, value: object) -> Change:
 @pytest.mark.parametrize(
     ('change', 'expected'),
     [
-        (scale(slice(0, 6), 1.0), set()),
         (scale(slice(0, 3), 1 / 9.81), {'acceleration_in_g'}),
         (scale(slice(3, 6), DEGREES), {'gyroscope_in_degrees'}),
         (scale(slice(3, 6), 1 / DEGREES), {'gyroscope_scale'}),
@@ -74,10 +70,8 @@ def put(where: object, value: object) -> Change:
         (put((slice(None), 2), 0.0), {'gravity_removed', 'dead_channels'}),
         (put((slice(None), 4), 1.25), {'dead_channels'}),
         (put((slice(100, 110), 3), np.nan), {'imu_not_finite'}),
-        (put((5, 0), np.inf), {'imu_not_finite'}),
         (put((slice(100, 110), 3), 1e300), {'imu_absurd'}),
         (put(([100, 300], [0, 5]), [-np.finfo(float).max, np.finfo(float).max]), {'imu_absurd'}),
-        (put((100, 4), 1e4), {'imu_absurd'}),
         (put(slice(1000, 1200), [0.1, 0.2, 9.8, 0.0, 0.0, 0.7]), {'imu_stuck'}),
     ],
 )
@@ -138,18 +132,15 @@ def test_faults_of_the_positions(change, expected):
 def test_a_time_offset(late_s, side):
     (finding,) = inspect_recording(drive(late_s=late_s)).findings
     assert finding.code == 'time_offset'
-    sentence = finding.sentence
-    said = re.search(
-        rf'positions are (\S+) s \(\+- 0.014 s\) {side} the stamps of the IMU', sentence
-    )
+    said = re.search(rf'are (\S+) s \(\+- 0.014 s\) {side} the stamps of', finding.sentence)
     assert float(said[1]) == pytest.approx(0.2, abs=0.003)
-    assert '--position-lag auto' in sentence
+    assert '--position-lag auto' in finding.cure
     # Less than half a tick is no finding.
     assert codes(drive(late_s=0.022)) == set()
     assert codes(drive(late_s=0.03)) == {'time_offset'}
     recording = drive(late_s=0.06)
-    slow = recording.imu.select(np.arange(len(recording.imu.stamps)) % 20 == 0)
-    assert 'time_offset' not in codes(replace(recording, imu=slow))
+    slow = replace(recording, imu=recording.imu.select(slice(None, None, 20)))
+    assert 'time_offset' not in codes(slow)
 
 
 def warned(*recordings: Recording, rate_hz: float | None = None) -> list[str]:
@@ -178,12 +169,10 @@ def test_no_laps_are_counted_where_positions_are_rare():
     assert 'laps:' not in str([*describe(inspect_recording(rare))])
 
 
-def assert_driven(
-    report: Report, seconds: float, within_s: float, laps=0.1, rest=1.0, driven_s=48.0
-) -> None:
+def assert_driven(report: Report, seconds: float, driven_s: float, laps=0.1, rest=1.0) -> None:
     """All of so many seconds of laps of eight seconds, 0.2 s late, is seen and measured."""
     positions = report.positions
-    assert positions.timing.duration_s == pytest.approx(seconds, abs=within_s)
+    assert positions.timing.duration_s == pytest.approx(seconds, abs=0.2)
     assert positions.coverage == pytest.approx(1.0, abs=0.01 * rest)
     assert positions.laps.count == pytest.approx(driven_s / 8.0, abs=laps)
     assert positions.lag.seconds == pytest.approx(0.2, abs=0.005 * rest)
@@ -196,13 +185,12 @@ def test_of_a_clock_that_is_set_back_the_larger_part_is_inspected_and_ahead_all(
         stamps[stamps >= stamps[0] + round(at_s * 1e9)] += round(by_s * 1e9)
 
     recording = drive(late_s=0.2)
-    # Only some of the positions of the smaller part are there, and they do not decide.
-    few = recording.positions.select(np.arange(len(recording.positions.stamps)) % 2 == 0)
+    few = recording.positions.select(slice(None, None, 2))
     report = inspect_recording(changed(replace(recording, positions=few), 'clock', change))
     said = {'imu_gaps', 'position_gaps'} if by_s > 0 else {'imu_backward', 'position_backward'}
     assert said <= {each.code for each in report.findings}
     seconds = 48.0 + by_s if by_s > 0 else max(at_s, 48.0 - at_s)
-    assert_driven(report, seconds, 0.2, laps=0.5, rest=2.0, driven_s=min(seconds, 48.0))
+    assert_driven(report, seconds, min(seconds, 48.0), laps=0.5, rest=2.0)
 
 
 @pytest.mark.parametrize('index', [0, 100, -1])
@@ -215,20 +203,15 @@ def test_a_wild_stamp_of_the_imu_or_at_an_end(index, by_s):
     assert {each.code for each in report.findings} == {'imu_wild', 'position_wild', 'time_offset'}
     for timing in (report.imu.timing, report.positions.timing):
         assert (timing.wild, timing.apart, timing.backward, timing.gaps) == (1, 0, 0, ())
-    assert_driven(report, 48.0, 0.15)
+    assert_driven(report, 48.0, 48.0)
 
 
 def test_a_few_samples_and_none_at_all():
-    short = drive()
-    few = [each.select(np.arange(len(each.stamps)) < 2) for each in (short.imu, short.positions)]
-    assert inspect_recording(replace(short, imu=few[0], positions=few[1])).name == 'ellipse'
+    assert inspect_recording(drive().between(None, 0.05)).positions.timing.count == 2
     for recording, words in (
         (drive().between(100.0, None), 'ellipse has no IMU samples in this stretch'),
-        (
-            changed(drive(), 'samples', put(slice(None), np.nan)),
-            '/imu in ellipse has no finite sample among 4800',
-        ),
-        (changed(drive(), 'samples', put(slice(None), 1e300)), 'has no possible sample among'),
+        (changed(drive(), 'samples', put(slice(None), np.nan)), 'no finite sample among 4800'),
+        (changed(drive(), 'samples', put(slice(None), 1e300)), 'no possible sample among 4800'),
     ):
         with pytest.raises(InputError, match=words):
             inspect_recording(recording)
@@ -239,38 +222,18 @@ def test_where_positions_are_missing_is_said():
     assert codes(recording) == {'no_positions'}
     fast = changed(recording, 'samples', scale(slice(3, 6), DEGREES))
     assert codes(fast) == {'no_positions', 'gyroscope_too_fast'}
-    recording = drive()
-    elapsed = (recording.positions.stamps - recording.imu.stamps[0]) / 1e9
-    seen = recording.positions.select((elapsed < 10) | (elapsed >= 13))
-    findings = inspect_recording(replace(recording, positions=seen)).findings
-    words = 'cover 94% of the time of the IMU: training'
-    (found,) = (each for each in findings if each.code == 'positions_missing')
-    assert words in found.sentence
-
-
-def test_clocks_that_have_nothing_in_common():
-    recording = drive(late_s=3600.0)
-    noise = np.random.default_rng(1).normal(size=recording.imu.samples.shape)
-    shaken = replace(recording.imu, samples=noise)
-    report = inspect_recording(replace(recording, imu=shaken))
+    # In the middle and at the end.
+    seen = without_positions(without_positions(drive(), 6.0, 12.0), 24.0, 48.0)
+    report = inspect_recording(seen)
+    assert report.positions.coverage == pytest.approx(18 / 48, abs=0.01)
+    (found,) = (each for each in report.findings if each.code == 'positions_missing')
+    assert f'cover {report.positions.coverage:.0%} of the time of the IMU: ' in found.sentence
+    # All of them, where nothing shows by how much a clock is off.
+    late = drive(late_s=3600.0)
+    noise = np.random.default_rng(1).normal(size=late.imu.samples.shape)
+    report = inspect_recording(with_imu(late, samples=noise))
     (found,) = (each for each in report.findings if each.code == 'clocks_differ')
     assert '3600.0 s after the first sample' in found.sentence
-
-
-def test_a_bag_that_looped_is_inspected_up_to_the_loop():
-    """The second time round, everything is another way."""
-    looped = drive(96.0, late_s=0.2)
-    for stream in (looped.imu, looped.positions):
-        stream.stamps[len(stream.stamps) // 2 :] -= 48 * 10**9
-    looped.imu.samples[4800:] = looped.imu.samples[:4799:-1].copy()
-    looped.positions.positions[1200:] *= 3.0
-    report = inspect_recording(looped)
-    assert {finding.code for finding in report.findings} == {
-        'imu_backward', 'position_backward', 'time_offset',
-    }  # fmt: skip
-    assert report.positions.laps.count == pytest.approx(6.0, rel=0.03)
-    assert report.positions.yaw is not None
-    assert report.positions.lag.seconds == pytest.approx(0.2, abs=0.003)
 
 
 @pytest.mark.parametrize(

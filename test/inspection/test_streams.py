@@ -4,9 +4,10 @@
 
 from dataclasses import replace
 
+from drives_of_no_use import eight
 from ellipse import drive
 import numpy as np
-from other_recordings import with_imu, with_positions
+from other_recordings import between_s, with_imu, without_positions
 import pytest
 from rounds import recording_of
 
@@ -37,11 +38,9 @@ def driving(gravity: tuple[float, float, float], strength: float) -> np.ndarray:
     ('gravity', 'strength', 'verdict'),
     [
         ((0.0, 0.0, 9.8), 2.0, 'metres per second squared'),
-        ((0.0, 0.0, -9.8), 2.0, 'metres per second squared'),
         ((9.6, 1.0, 0.3), 2.0, 'metres per second squared'),
         ((0.0, 0.1, 1.0), 0.2, 'g'),
         ((0.0, 0.0, 0.0), 2.0, 'removed'),
-        ((0.0, 2.7, 0.0), 3.0, 'removed'),
         # Turning one way with 1 m/s^2 is not gravity in g: single samples are far from 1.
         ((0.0, 1.0, 0.0), 2.0, 'removed'),
         ((0.0, 0.0, 32.2), 5.0, 'unclear'),
@@ -97,7 +96,6 @@ def test_interpolated_gaps_are_the_holes_of_training_and_wrong_stamps_make_none(
     steps = np.random.default_rng(0).exponential(400 * MS, size=200).astype(np.int64) + MS
     timing = measure_timing(START + np.append(0, np.cumsum(steps)), START, interpolated=True)
     assert len(timing.gaps) == np.count_nonzero(holes(steps)) > 0
-    assert measure_timing(START + np.arange(1) * MS, START, interpolated=True).gaps == ()
     late = np.arange(300)
     late[::10] += 15
     assert measure_timing(EVEN[np.argsort(late, kind='stable')], START).gaps == ()
@@ -118,8 +116,7 @@ def test_rate_and_jitter_of_a_stream():
     assert timing.jitter_std_s == pytest.approx(intervals[1:].std() / 1e9)
     assert (timing.gaps, timing.duplicates, timing.backward, timing.zero) == ((), 0, 0, 0)
     alone = measure_timing(stamps[:1], START)
-    assert (alone.rate_hz, alone.duration_s) == (0.0, 0.0)
-    assert alone.gap_s > 0
+    assert (alone.rate_hz, alone.duration_s, alone.gaps) == (0.0, 0.0, ())
     stamps = np.array([0, 5, 5, 4, 6, 0, 7, 5, 8])
     assert stamps[advancing(stamps)].tolist() == [5, 6, 7, 8]
 
@@ -158,18 +155,11 @@ def test_motion_of_a_circle_and_that_nothing_is_known_near_a_gap_and_a_jump():
 
 def test_a_jump_is_found_and_a_move_during_a_gap_or_an_early_stamp_is_none():
     recording = drive()
-    stream = recording.positions
-    places = stream.positions.copy()
-    places[600:] += [3.0, 4.0]
-    (jump,) = measured(with_positions(recording, positions=places)).jumps
+    recording.positions.positions[600:] += [3.0, 4.0]
+    (jump,) = measured(recording).jumps
     assert (jump.at_s, jump.distance_m) == pytest.approx((24.0, 5.0), abs=0.1)
-    stamps, places = stream.stamps.copy(), stream.positions.copy()
-    stamps[100] = stamps[99] + 100_000
-    places[600:] += 4.0
-    moved = replace(stream, stamps=stamps, positions=places)
-    rows = np.arange(len(stamps))
-    gap = moved.select((rows < 590) | (rows > 620))
-    assert measured(replace(recording, positions=gap)).jumps == ()
+    recording.positions.stamps[100] = recording.positions.stamps[99] + 100_000
+    assert measured(without_positions(recording, 23.6, 24.8)).jumps == ()
 
 
 @pytest.mark.parametrize('wider', [0.0, 0.02])
@@ -192,18 +182,10 @@ def test_laps_are_counted_and_measured(lap_s, wider):
 
 def test_a_crossing_is_no_lap_and_a_stop_and_a_gap_do_not_spoil_the_lap_time():
     seconds = np.arange(0, 60, 0.04)
-    angle = 2 * np.pi * seconds / 12
-    eight = np.stack([3 * np.sin(angle), 2 * np.sin(2 * angle)], axis=1)
-    laps = laps_of(seconds, eight)
-    assert laps.time_s == pytest.approx(12.0, rel=0.02)
-    driven = np.arange(0, 48, 0.04)
-    clock = np.where(driven > 20, driven + 15, driven)
-    waiting = np.arange(20.04, 35, 0.04)
-    seconds = np.concatenate([clock[driven <= 20], waiting, clock[driven > 20]])
-    there = np.repeat(ellipse(np.array([20.0])), len(waiting), axis=0)
-    positions = np.concatenate([
-        ellipse(driven[driven <= 20]), there, ellipse(driven[driven > 20]),
-    ])  # fmt: skip
+    assert laps_of(seconds, eight()(seconds)).time_s == pytest.approx(12.0, rel=0.02)
+    # 15 s from the twentieth second on.
+    seconds = np.arange(0, 63, 0.04)
+    positions = ellipse(np.where(seconds < 20, seconds, np.maximum(seconds - 15, 20)))
     positions += np.random.default_rng(0).normal(scale=0.01, size=positions.shape)
     unseen = (seconds > 45) & (seconds < 55)
     laps = laps_of(seconds[~unseen], positions[~unseen])
@@ -212,7 +194,7 @@ def test_a_crossing_is_no_lap_and_a_stop_and_a_gap_do_not_spoil_the_lap_time():
     assert laps.count == pytest.approx(38 / 8, rel=0.05)
 
 
-@pytest.mark.parametrize('away_s', [500.0, 5_000.0, 1e8])
+@pytest.mark.parametrize('away_s', [500.0, 1e8])
 def test_a_long_hole_is_none_of_the_laps(away_s):
     driven = np.arange(0, 48, 0.04)
     seconds = np.where(driven < 20, driven, driven + away_s)
@@ -229,29 +211,17 @@ def test_a_long_hole_is_none_of_the_laps(away_s):
 def test_laps_are_counted_right_or_not_at_all(lap_s):
     rng = np.random.default_rng(0)
     driven = np.arange(0, 300, 0.04)
-    resolved = []
+    resolved = set()
     for every in (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200):
-        for chosen in (
-            np.arange(0, len(driven), every),
-            np.sort(rng.choice(len(driven), len(driven) // every, replace=False)),
-        ):
-            seconds = driven[chosen]
+        some = np.sort(rng.choice(driven, len(driven) // every, replace=False))
+        for seconds in (driven[::every], some):
             gap_s = 3.0 * float(np.diff(seconds).max())
             motion = measure_motion(seconds, ellipse(seconds, lap_s), gap_s)
-            laps = count_laps(motion) if motion is not None else None
-            if laps is not None and laps.resolved:
+            laps = motion and count_laps(motion)
+            if laps and laps.resolved:
                 assert laps.count == pytest.approx(300 / lap_s, rel=0.05)
-                resolved.append(every)
-    assert {1, 2, 3, 5} <= set(resolved)
-
-
-def test_coverage_is_the_share_of_imu_samples_between_positions():
-    recording = drive()
-    elapsed = (recording.positions.stamps - recording.imu.stamps[0]) / 1e9
-    seen = recording.positions.select((elapsed < 24) & ((elapsed < 6) | (elapsed > 12)))
-    report = measured(replace(recording, positions=seen))
-    assert report.coverage == pytest.approx(18 / 48, abs=0.01)
-    assert measured(recording).coverage == pytest.approx(1.0, abs=0.01)
+                resolved.add(every)
+    assert resolved >= {1, 2, 3, 5}
 
 
 @pytest.mark.parametrize('late_s', [0.0, 0.13, -0.27, 1.004])
@@ -269,11 +239,9 @@ def test_the_gyroscope_follows_the_course_whatever_its_unit_sign_and_axis(late_s
 @pytest.mark.parametrize('imu_unit', [1.0, 1.0 / 9.80665])
 @pytest.mark.parametrize('unit_m', [1e-3, 1e-2, 0.0254, 0.3048, 1e3, 111_195.0, 0.9144, 1.0])
 def test_other_units_than_metres_are_named_and_refused(drive, unit_m, imu_unit):
-    recording = with_positions(
-        drive(), positions=drive().positions.positions / unit_m + [8.0, 47.0]
-    )
-    units = np.array([imu_unit] * 3 + [1.0] * 3)
-    recording = with_imu(recording, samples=recording.imu.samples * units)
+    recording = drive()
+    recording.positions.positions[:] = recording.positions.positions / unit_m + [8.0, 47.0]
+    recording.imu.samples[:, :3] *= imu_unit
     report = inspect_recording(recording)
     other = not 0.5 < unit_m < 2.0
     assert ('positions_scaled' in {each.code for each in report.findings}) == other
@@ -290,9 +258,9 @@ def test_other_units_than_metres_are_named_and_refused(drive, unit_m, imu_unit):
 @pytest.mark.parametrize('factor', [1e-9, 1e-5, 1e-3, 1e3, 1e6])
 def test_positions_that_no_model_can_hold_are_refused_before_the_work(drive, factor):
     """Where an IMU whose accelerometer is dead cannot show their unit."""
-    recording = with_positions(drive(), positions=factor * drive().positions.positions)
-    samples = recording.imu.samples * [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
-    recording = with_imu(recording, samples=samples)
+    recording = drive()
+    recording.positions.positions[:] *= factor
+    recording.imu.samples[:, :3] = 0.0
     stages: list[str] = []
     with pytest.raises(InputError, match=f'{recording.name}: .* on /pose .* convert to metres'):
         train_model([recording], TrainingSettings(), lambda stage, _: stages.append(stage))
@@ -304,18 +272,16 @@ def test_positions_that_no_model_can_hold_are_refused_before_the_work(drive, fac
 def test_positions_in_metres_are_never_refused(drive, imu_unit, every):
     """Whether the IMU removes gravity, in m/s^2 or g, and however rare the positions are."""
     recording = drive()
-    samples = (recording.imu.samples - [0, 0, 9.80665, 0, 0, 0]) * [*[imu_unit] * 3, 1, 1, 1]
-    rare = recording.positions.select(np.arange(len(recording.positions.stamps)) % every == 0)
-    assert scale_of(rare, replace(recording.imu, samples=samples)) is None
+    recording.imu.samples[:, 2] -= 9.80665
+    recording.imu.samples[:, :3] *= imu_unit
+    assert scale_of(recording.positions.select(slice(None, None, every)), recording.imu) is None
 
 
 def left_out(recording):
     """Return how many positions are left out, and hold that they are those that are said."""
     kept, notes = without_frozen(recording.positions, recording.imu)
     count = len(recording.positions.stamps) - len(kept.stamps)
-    assert [f'{count} of ' in each and 'check the camera' in each for each in notes] == [True] * (
-        count > 0
-    )
+    assert [each.split(' of ')[0].split()[-1] for each in notes] == [str(count)] * (count > 0)
     return count
 
 
@@ -330,23 +296,19 @@ def test_positions_that_stand_still_while_the_imu_drives_are_left_out(
     """At the beginning, in the middle, at the end, and for a whole lap, by any sensor."""
     recording = drive(seconds=60.0, late_s=off_s)
     recording = with_imu(recording, samples=recording.imu.samples[:, used])
-    places = recording.positions.positions.copy()
+    places = recording.positions.positions
     places[at] = places[at.start or 0] if place == 'last' else place
-    assert left_out(with_positions(recording, positions=places)) == len(places[at])
+    assert left_out(recording) == len(places[at])
 
 
 @pytest.mark.parametrize(('share', 'count'), [(0.0, 0), (0.15, 0), (0.5, 100)])
 def test_how_much_of_the_usual_the_imu_changes_tells_a_drive_from_a_stop(drive, share, count):
     """Vibration and slopes change what an IMU shows of a vehicle that stands, too."""
     recording = drive(seconds=60.0)
-    places = recording.positions.positions.copy()
-    places[500:600] = 7.0
-    begin, end = recording.positions.stamps[[500, 599]]
-    within = (recording.imu.stamps >= begin) & (recording.imu.stamps <= end)
-    samples = recording.imu.samples.copy()
+    recording.positions.positions[500:600] = 7.0
+    samples, within = recording.imu.samples, between_s(recording.imu, recording, 20.0, 23.96)
     samples[within] = samples.mean(axis=0) + share * (samples[within] - samples.mean(axis=0))
-    recording = with_imu(recording, samples=samples)
-    assert left_out(with_positions(recording, positions=places)) == count
+    assert left_out(recording) == count
 
 
 @pytest.mark.parametrize('kind', ['slows', 'brakes', 'turns'])

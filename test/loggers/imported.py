@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables as files, and the drives in files; not beside `logger_files`, which a fuzzer imports."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,13 @@ def read(*paths: Path, columns: str = '') -> to_bag.Drive:
     return to_bag.drive_of(read_log(paths, parse_columns(columns)))
 
 
+def write(path: Path, head: str, rows: Iterable[Iterable[Any]], separator: str = ',') -> Path:
+    """Return a table with a line for each row."""
+    path.parent.mkdir(exist_ok=True, parents=True)
+    path.write_text('\n'.join([head, *(separator.join(map(str, row)) for row in rows)]))
+    return path
+
+
 def written(folder: Path, head: str, cells: Callable[[int], Any], count: int = 100) -> Path:
     """Return a table with the cells of each row."""
-    path = folder / 'a.csv'
-    path.write_text('\n'.join([head, *(','.join(map(str, cells(i))) for i in range(count))]))
-    return path
+    return write(folder / 'a.csv', head, map(cells, range(count)))

@@ -43,26 +43,12 @@ def drive(length_s: float = 60.0) -> Drive:
     speed = 12.0 + 3.0 * np.sin(0.4 * seconds)
     course = np.cumsum(rate) * 0.05
     east, north = (np.cumsum(speed * wave(course)) * 0.05 for wave in (np.cos, np.sin))
-    imu = np.stack(
-        [
-            np.gradient(speed, 0.05),
-            speed * rate,
-            np.full_like(seconds, G) + 0.3 * np.sin(3.0 * seconds),
-            0.02 * np.sin(2.0 * seconds),
-            0.03 * np.cos(2.0 * seconds),
-            rate,
-        ],
-        axis=1,
-    )
+    forces = np.gradient(speed, 0.05), speed * rate, G + 0.3 * np.sin(3.0 * seconds)
+    turns = 0.02 * np.sin(2.0 * seconds), 0.03 * np.cos(2.0 * seconds), rate
     metres = 111_195.0
-    fixes = np.stack(
-        [
-            LATITUDE + north / metres,
-            LONGITUDE + east / (metres * np.cos(np.radians(LATITUDE))),
-            30.0 + np.sin(0.1 * seconds),
-        ],
-        axis=1,
-    )
+    longitude = LONGITUDE + east / (metres * np.cos(np.radians(LATITUDE)))
+    places = LATITUDE + north / metres, longitude, 30.0 + np.sin(0.1 * seconds)
+    imu, fixes = np.stack([*forces, *turns], axis=1), np.stack(places, axis=1)
     return Drive(seconds, imu, fixes[::4])
 
 
@@ -165,28 +151,14 @@ def racecapture(path: Path, made: Drive) -> Path:
 
 def aim(path: Path, made: Drive) -> Path:
     """Write a CSV of Race Studio: quoted cells, one rate, right positive, local time."""
+    places = [f'GPS {word}' for word in ('Speed', 'LatAcc', 'Latitude', 'Longitude', 'Altitude')]
+    rates = 'InlineAcc', 'LateralAcc', 'VerticalAcc', 'RollRate', 'PitchRate', 'YawRate'
     rows = [
-        ['Format', 'AiM CSV File'],
-        ['Session', 'Some track'],
-        ['Vehicle', 'Kart 7'],
-        ['Racer', DRIVER],
-        ['Date', 'Saturday, March 7, 2026'],
-        ['Time', '11:59:40 PM'],
-        ['Sample Rate', '20'],
-        [],
-        [
-            'Time',
-            *(f'GPS {word}' for word in ['Speed', 'LatAcc', 'Latitude', 'Longitude', 'Altitude']),
-            'InlineAcc',
-            'LateralAcc',
-            'VerticalAcc',
-            'RollRate',
-            'PitchRate',
-            'YawRate',
-        ],
-        ['s', 'km/h', 'g', 'deg', 'deg', 'ft', *['g'] * 3, *['deg/s'] * 3],
-        [],
-    ]
+        ['Format', 'AiM CSV File'], ['Session', 'Some track'], ['Vehicle', 'Kart 7'],
+        ['Racer', DRIVER], ['Date', 'Saturday, March 7, 2026'], ['Time', '11:59:40 PM'],
+        ['Sample Rate', '20'], [], ['Time', *places, *rates],
+        ['s', 'km/h', 'g', 'deg', 'deg', 'ft', *['g'] * 3, *['deg/s'] * 3], [],
+    ]  # fmt: skip
     for index, (second, sample) in enumerate(zip(made.seconds, made.imu, strict=True)):
         north, east, up = made.fixes[index // 4]
         signs = np.array([1, -1, 1, 1, 1, -1])

@@ -24,11 +24,8 @@ def clock(form, hours=0):
     """Return what writes a time of a zone, ten days later, with milliseconds for `%f`."""
 
     def write(ns: int) -> str:
-        zone = timezone(timedelta(hours=hours))
-        ns += 10 * DAY_NS
-        return datetime.fromtimestamp(ns / 1e9, zone).strftime(
-            form.replace('%f', f'{ns // 10**6 % 1000:03d}')
-        )
+        when = datetime.fromtimestamp((ns + 10 * DAY_NS) / 1e9, timezone(timedelta(hours=hours)))
+        return when.strftime(form.replace('%f', f'{ns // 10**6 % 1000:03d}'))
 
     return write
 
@@ -108,12 +105,8 @@ def table(parts, order=None):
     lines = [[cell for at in order for cell in blocks[at]]]
     # A unit that the name implies is no other one.
     if HEADERS[above] and IMUS[imu] == (1, 1):
-        below = HEADERS[above].split(',')
-        below = [
-            below[:1] * len(blocks[0]),
-            *([each] for each in below[1:7]),
-            [''] * len(blocks[-1]),
-        ]
+        head, *units = HEADERS[above].split(',')[:7]
+        below = [[head] * len(blocks[0]), *([each] for each in units), [''] * len(blocks[-1])]
         lines.append([cell for at in order for cell in below[at]])
     for row, (ns, sample) in enumerate(zip(MADE.stamps.tolist(), MADE.imu, strict=True)):
         values = sample / np.repeat(IMUS[imu], 3)
@@ -127,20 +120,15 @@ def table(parts, order=None):
 
 FIRST = tuple(next(iter(part)) for part in PARTS)
 FORMS = [
-    pytest.param((*FIRST[:at], form, *FIRST[at + 1 :]), None, id=f'{form!r}')
-    for at, part in enumerate(PARTS)
-    for form in part
+    ((*FIRST[:at], form, *FIRST[at + 1 :]), None) for at, part in enumerate(PARTS) for form in part
 ]
 MIXER = random.Random(4)  # noqa: S311 - no secret
 FORMS += [
-    pytest.param(
-        tuple(MIXER.choice([*part]) for part in PARTS), MIXER.sample(range(8), 8), id=f'mix {at}'
-    )
-    for at in range(40)
+    (tuple(MIXER.choice([*part]) for part in PARTS), MIXER.sample(range(8), 8)) for _ in range(40)
 ]
 
 
-@pytest.mark.parametrize(('parts', 'order'), FORMS)
+@pytest.mark.parametrize(('parts', 'order'), FORMS, ids=str)
 def test_any_form_of_a_table_is_the_same_drive(parts, order, tmp_path):
     path = tmp_path / 'a.csv'
     path.write_bytes(table(parts, order))
@@ -150,8 +138,7 @@ def test_any_form_of_a_table_is_the_same_drive(parts, order, tmp_path):
     np.testing.assert_allclose(days, days[0], atol=1e-10)
     since_1970 = (DAY_NS - BEGIN) / DAY_NS
     assert min(abs(days[0] - each) for each in (0, 10, since_1970, 1 - BEGIN // DAY_NS)) < 1e-10
-    expected = MADE.fixes[:, :2]
-    np.testing.assert_allclose(found.fixes.values[:, :2], expected, rtol=0, atol=2e-7)
+    np.testing.assert_allclose(found.fixes.values[:, :2], MADE.fixes[:, :2], rtol=0, atol=2e-7)
 
 
 SPELLED = {
@@ -234,23 +221,17 @@ SET = 1.7e9 + np.arange(100) / 20
 def test_no_time_is_repaired(seconds, line, tmp_path):
     path = written(tmp_path, 'time,ax', lambda row: (f'{seconds[row]:.3f}', row))
     if line:
-        with pytest.raises(
-            InputError, match=rf'a\.csv, line {line}: the time is .* s \w+ the time'
-        ):
+        words = rf'a\.csv, line {line}: the time is .* s \w+ the time'
+        with pytest.raises(InputError, match=words):
             read(path)
     else:
-        unique = np.unique(seconds.round(3))
-        np.testing.assert_allclose(
-            np.diff(read(path).imu.stamps) / 1e9, np.diff(unique), atol=1e-5
-        )
+        steps = np.diff(read(path).imu.stamps) / 1e9
+        np.testing.assert_allclose(steps, np.diff(np.unique(seconds.round(3))), atol=1e-5)
 
 
 def test_damage_of_a_position_leaves_the_imu_of_its_row(tmp_path):
-    path = written(
-        tmp_path,
-        'time,ax,lat,lon',
-        lambda i: (i / 9, i, 'nofix' if i in {3, 40} else 48 + i / 1e4, 11),
-    )
+    north = ['nofix' if i in {3, 40} else 48 + i / 1e4 for i in range(100)]
+    path = written(tmp_path, 'time,ax,lat,lon', lambda i: (i / 9, i, north[i], 11))
     found = read(path)
     assert len(found.imu.stamps) == 100
     assert len(found.fixes.stamps) == 98
@@ -306,6 +287,5 @@ def test_a_unit_that_no_imu_has_is_refused(unit, as_unit, step_s, tmp_path):
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize('cell', ['(' * 20_000, 'a(' + ' ' * 20_000 + 'x', 'a_' * 9000 + 'ms'])
 def test_no_header_takes_long(cell, tmp_path):
-    assert (
-        len(read(written(tmp_path, f'time,ax,{cell}', lambda i: (i / 20, i, 1))).imu.values) == 100
-    )
+    path = written(tmp_path, f'time,ax,{cell}', lambda i: (i / 20, i, 1))
+    assert len(read(path).imu.values) == 100

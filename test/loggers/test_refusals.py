@@ -30,17 +30,13 @@ def content_of(name: str) -> bytes:
         return writer(Path(folder) / file, drive(3.0)).read_bytes()
 
 
-@settings(max_examples=150, deadline=None)
-@given(
-    st.sampled_from(sorted(WRITERS)),
-    st.lists(
-        st.tuples(
-            st.floats(0, 1), st.integers(0, 12), st.sampled_from(ODD) | st.binary(max_size=4)
-        ),
-        min_size=1,
-        max_size=4,
-    ),
+CHANGE = st.tuples(
+    st.floats(0, 1), st.integers(0, 12), st.sampled_from(ODD) | st.binary(max_size=4)
 )
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(sorted(WRITERS)), st.lists(CHANGE, min_size=1, max_size=4))
 def test_damaged_files_are_read_or_refused(name, changes):
     content = content_of(name)
     for where, cut, put in changes:
@@ -125,10 +121,7 @@ def test_one_damaged_line_is_left_out_and_a_wrong_time_or_a_second_start_refused
         (b'[header]\ntime\n[data]\n', 'no line with data'),
         (b'[data]\n1 2 3\n', '[column names] is missing'),
         (b'File created on 31/02/2026\n[column names]\ntime x_acc\n[data]\n1 2\n', '31/02/2026'),
-        (
-            b'This file is created using RaceChrono v7\nFormat,2\nTime (s),X\n1,2\n',
-            'hold the time',
-        ),
+        (b'This file is created using RaceChrono v7\nFormat,2\nTime (s),X\n1,2\n', 'hold the'),
         (b'"Interval"|"ms"|0|0|1,Utc\n1,2\n', "'Utc'"),
         (b'"Format","AiM CSV File"\n"Time","1 PM"\n', 'no column is known'),
         (b'time,ax\n', 'no line with data'),
@@ -136,18 +129,13 @@ def test_one_damaged_line_is_left_out_and_a_wrong_time_or_a_second_start_refused
         # Text of Windows has no more lines than it shows.
         ('time (s),ax,note…,\n0,1,,\n0.1,x,,\n'.encode('cp1252'), "line 3: 'x'"),
         (b'time,ax\n2026-01-01T00:00Z,1\n2026-13-01T00:00Z,1\n', "line 3: '2026-13-01"),
-        (
-            b'time,ax\n01/03/2026 1:00,1\n01/03/2026 1:01,1\n',
-            "1:00' may be in two months",
-        ),
-        (
-            b'"Format","AiM CSV File"\nDate,05/03/2026\nTime,1:00 PM\nTime,InlineAcc\n0,1\n1,1\n',
-            "'05/03/2026' may be in two months",
-        ),
+        (b'time,ax\n01/03/2026 1:00,1\n01/03/2026 1:01,1\n', "1:00' may be in two months"),
+        (b'"Format","AiM CSV File"\nDate,05/03/2026\nTime,1:00 PM\nTime,InlineAcc\n0,1\n1,1\n',
+         "'05/03/2026' may be in two months"),
         (b'time,ax,lat,lon\n1,1,nofix,1\n2,1,1,1\n', "line 2: 'nofix' in column 'lat'"),
         (b'time (s),ax\n' + b'1,1\n' * 50 + b'2,1\n' * 50, 'more decimals'),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_recording_is_refused_in_a_sentence(content, words, tmp_path):
     path = tmp_path / 'file'
     path.write_bytes(content)

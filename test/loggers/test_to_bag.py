@@ -13,14 +13,15 @@ from two_manifold_ros.recordings.reading import read_recording
 
 pytest.importorskip('rosbags')
 
+FIX_ROLES = ('latitude', 'longitude', 'altitude')
+
 
 def log_of(made: Drive) -> Log:
     """Return the log of a drive."""
-    channels = {
-        role: Channel(made.stamps, made.imu[:, column]) for column, role in enumerate(IMU_ROLES)
-    }
-    for column, role in enumerate(('latitude', 'longitude', 'altitude')):
-        channels[role] = Channel(made.stamps[::4], made.fixes[:, column])
+    samples = zip(IMU_ROLES, made.imu.T, strict=True)
+    channels = {role: Channel(made.stamps, values) for role, values in samples}
+    fixes = zip(FIX_ROLES, made.fixes.T, strict=True)
+    channels |= {role: Channel(made.stamps[::4], values) for role, values in fixes}
     return Log('a file', 'a format', channels)
 
 
@@ -56,7 +57,7 @@ def test_the_bag_is_read_as_it_was_written(tmp_path):
     for role, values in zip('xy', metres.T, strict=True):
         log.channels[role] = Channel(made.stamps, values)
     assert len(drive_of(log).poses.values) == 0
-    for role in ('latitude', 'longitude', 'altitude'):
+    for role in FIX_ROLES:
         del log.channels[role]
     assert write_drive(drive_of(log), tmp_path / 'poses') == {'/imu': 1200, '/pose': 1200}
     positions = read_recording(tmp_path / 'poses').positions
@@ -74,8 +75,8 @@ def test_repeated_positions_and_none_are_left_out_but_not_a_standstill():
     # Each row of 20 Hz has the last fix; then the vehicle stands for five seconds.
     held = np.repeat(made.fixes, 4, axis=0)
     held[100:] = held[100]
-    for column, role in enumerate(('latitude', 'longitude', 'altitude')):
-        log.channels[role] = Channel(made.stamps, held[:, column])
+    for role, values in zip(FIX_ROLES, held.T, strict=True):
+        log.channels[role] = Channel(made.stamps, values)
     found = drive_of(log)
     assert found.fixes.stamps[:26].tolist() == made.stamps[:104:4].tolist()
     assert np.diff(found.fixes.stamps[25:]).tolist() == [SECOND] * 4

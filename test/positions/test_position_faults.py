@@ -1,10 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Faults of the positions of a drive.
-
-What is wrong with positions is said, left out, refused by an updater, and not learned.
-"""
+"""What is wrong with positions is said, left out, refused by an updater, and not learned."""
 
 from collections.abc import Callable
 import math
@@ -75,7 +71,7 @@ def glitches(stamps: Ints, places: Floats, rng: Generator) -> Streams:
     chosen = 2 * rng.choice(len(places) // 2, 24, replace=False)
     metres = np.exp(rng.uniform(0.0, np.log(1e5), 24))
     angle = rng.uniform(0.0, 2.0 * np.pi, 24)
-    places[chosen] += metres[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    places[chosen] += np.stack([metres * np.cos(angle), metres * np.sin(angle)], axis=1)
     return stamps, places
 
 
@@ -96,10 +92,9 @@ def moved_for_good(stamps: Ints, places: Floats, _: Generator) -> Streams:
     return stamps, places
 
 
-@fault('a third of the positions missing', 0.33)
-@fault('95 % of the positions missing', 0.95, says='position_gaps positions_missing', reaches=True)
-def missing(stamps: Ints, places: Floats, rng: Generator, share: float) -> Streams:
-    kept = rng.random(len(stamps)) >= share
+@fault('95 % of the positions missing', says='position_gaps positions_missing', reaches=True)
+def missing(stamps: Ints, places: Floats, rng: Generator) -> Streams:
+    kept = rng.random(len(stamps)) >= 0.95
     return stamps[kept], places[kept]
 
 
@@ -123,28 +118,26 @@ def parked_first(recording: Recording, rng: Generator) -> Recording:
         each[0] - np.arange(300_000_000_000, 0, -int(np.median(np.diff(each))))
         for each in (imu.stamps, positions.stamps)
     )
-    rest = np.array([0.0, 0.0, 9.81, 0.0, 0.0, 0.0])
-    still = rest + rng.normal(scale=0.02, size=(len(earlier), 6))
-    every = np.concatenate([earlier, imu.stamps])
-    samples = np.concatenate([still, imu.samples])
+    still = rng.normal([0.0, 0.0, 9.81, 0.0, 0.0, 0.0], 0.02, size=(len(earlier), 6))
+    stamps, samples = np.r_[earlier, imu.stamps], np.r_[still, imu.samples]
     there = positions.positions[0] + rng.normal(scale=0.005, size=(len(sooner), 2))
     return with_positions(
-        with_imu(recording, stamps=every, receive_stamps=every, samples=samples),
-        stamps=np.concatenate([sooner, positions.stamps]),
-        positions=np.concatenate([there, positions.positions]),
+        with_imu(recording, stamps=stamps, receive_stamps=stamps, samples=samples),
+        stamps=np.r_[sooner, positions.stamps],
+        positions=np.r_[there, positions.positions],
     )
 
 
 # A stamp is a moment by which positions are compared with the truth, so those of a clock that was
 # set are all wrong by it, and right for the IMU.
 BY_STAMP: dict[str, Any] = {'wrong': math.inf, 'updater': None}
-FIVE = slice(500, 505)
-BACKWARD: dict[str, Any] = {'says': 'position_backward', 'wrong': 5, 'updater': 5}
 
 
 @fault('the first position stamped a day back', 0, -DAY_S, says='position_wild', wrong=1)
-@fault('five positions in a row stamped a day ahead', FIVE, DAY_S, **BACKWARD)
-@fault('five positions in a row stamped 20 s ahead', FIVE, 20.0, **BACKWARD)
+@fault(
+    'five positions in a row stamped a day ahead', slice(500, 505), DAY_S,
+    says='position_backward', wrong=5, updater=5,
+)  # fmt: skip
 @fault(
     'all positions stamped 0.3 s late', slice(None), 0.3,
     says='time_offset', reaches=True, **BY_STAMP,
@@ -188,11 +181,10 @@ def delivered_late(stamps: Ints, places: Floats, _: Generator) -> Streams:
     return stamps[order], places[order]
 
 
-AHEAD: dict[str, Any] = {'says': 'imu_gaps position_gaps', **BY_STAMP}
-
-
-@fault('all clocks set two seconds ahead after a quarter (NTP)', 0.25, 2.0, **AHEAD)
-@fault('all clocks set twelve hours ahead after a quarter (NTP)', 0.25, DAY_S / 2, **AHEAD)
+@fault(
+    'all clocks set twelve hours ahead after a quarter (NTP)', 0.25, DAY_S / 2,
+    says='imu_gaps position_gaps', **BY_STAMP,
+)  # fmt: skip
 @fault(
     'all clocks set two seconds back after a quarter (NTP)', 0.25, -2.0,
     says='imu_backward position_backward', **BY_STAMP,
@@ -230,21 +222,17 @@ def clean() -> Recording:
     return run_to_recording(run).between(None, 0.75 * float(np.ptp(run.stamps_ns)) / 1e9)
 
 
-@pytest.fixture(scope='module')
-def codes(clean: Recording) -> set[str]:
-    return {each.code for each in inspect_recording(clean).findings}
-
-
 def wrong_of(stream: PositionStream, clean: PositionStream) -> Bools:
     """Return which positions are not where the car was at their stamp."""
     elapsed, known = (each.stamps - clean.stamps[0] for each in (stream, clean))
     true = [np.interp(elapsed, known, axis) for axis in clean.positions.T]
-    away = np.linalg.norm(stream.positions - np.stack(true, axis=1), axis=1)
+    away = np.linalg.norm(stream.positions.T - true, axis=0)
     return np.asarray(~(away < WRONG_M))
 
 
 @pytest.mark.parametrize('fault', POSITION_FAULTS, ids=lambda fault: fault.name)
-def test_position_fault(fault, clean, codes):
+def test_position_fault(fault, clean):
+    codes = {each.code for each in inspect_recording(clean).findings}
     faulty = fault.change(clean, np.random.default_rng(crc32(fault.name.encode())))
     findings = inspect_recording(faulty).findings
     new = {each.code: each.severity for each in findings if each.code not in codes}

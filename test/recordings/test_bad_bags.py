@@ -3,6 +3,8 @@
 """One sentence names each defect of a bag and its cure, hostile or not, in bounded memory."""
 
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import asdict
 import os
 from pathlib import Path
 import re
@@ -54,10 +56,8 @@ def database_after(statement: str) -> Make:
 
     def make(folder: Path) -> Path:
         path = file_of(write_messages(folder / 'bag', ('/imu', IMU, 1, {}), storage='sqlite3'))
-        connection = sqlite3.connect(path)
-        connection.execute(statement)
-        connection.commit()
-        connection.close()
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(statement)
         return path
 
     return make
@@ -67,10 +67,9 @@ def ros_1_bag(messages: int, share: float = 1.0) -> Make:
     """Return what makes a bag of texts, and keeps the first part of it."""
 
     def make(folder: Path) -> Path:
+        kind = {'msgtype': 'std_msgs/msg/String', 'msgdef': 'string data', 'md5sum': '0'}
         with rosbag1.Writer(folder / 'old.bag') as writer:
-            if messages:
-                definition = {'msgdef': 'string data', 'md5sum': '0'}
-                text = writer.add_connection('/s', 'std_msgs/msg/String', **definition)
+            text = writer.add_connection('/s', **kind) if messages else None
             for stamp in range(messages):
                 writer.write(text, stamp, b'\x01\x00\x00\x00a')
         return cut(folder / 'old.bag', share)
@@ -106,12 +105,10 @@ REFUSED: list[tuple[str, Make]] = [
     (DAMAGED, ros_1_bag(100, share=0.7)),
     ('holds no messages at all', ros_2_bag()),
     ('A message on /imu in', ros_2_bag(b'\x00\x01\x00\x00\x01\x00')),
-    ('holds more than rows', database_after('CREATE VIEW more AS SELECT * FROM messages')),
-    (
-        'holds more than rows',
-        database_after('ALTER TABLE messages ADD more GENERATED ALWAYS AS (zeroblob(9))'),
-    ),
-]
+    *[('holds more than rows', database_after(statement)) for statement in (
+        'CREATE VIEW more AS SELECT * FROM messages',
+        'ALTER TABLE messages ADD more GENERATED ALWAYS AS (zeroblob(9))')],
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(('words', 'make'), REFUSED, ids=range(len(REFUSED)))
@@ -119,18 +116,15 @@ def test_one_sentence_names_path_cause_and_cure(tmp_path, words, make):
     assert words in refusal(make(tmp_path), ReadingOptions())
 
 
-def test_a_truncated_zstd_file(tmp_path, ellipse_bag):
+def test_a_packed_file_that_is_cut_and_a_bomb_in_one_or_in_a_message(
+    tmp_path, ellipse_bag, monkeypatch
+):
     packed = tmp_path / 'bag.mcap.zstd'
     packed.write_bytes(zstd.compress(file_of(ellipse_bag).read_bytes()))
     assert len(read_recording(packed).imu.stamps) == 4800
-    assert 'is damaged, cut short' in refusal(cut(packed))
-
-
-def test_a_bomb_in_a_packed_file_or_a_message(tmp_path, monkeypatch):
+    assert DAMAGED in refusal(cut(packed))
     monkeypatch.setattr(opening, 'ALWAYS_ALLOWED', 1_000_000)
-    packed = tmp_path / 'bag.mcap.zstd'
     packed.write_bytes(zstd.compress(bytes(50_000_000)))
-    assert packed.stat().st_size < 10_000
     assert 'bytes are packed into it' in refusal(packed)
     monkeypatch.setattr(opening, 'LARGEST_PART', 1_000_000)
     bag = ros_2_bag(zstd.compress(bytes(5_000_000)))(tmp_path)
@@ -162,18 +156,21 @@ def test_paths_in_the_metadata_lead_nowhere_else(tmp_path, ellipse_bag, listed):
     assert f'x.mcap is a link to {file_of(ellipse_bag)}' in notes
 
 
-@pytest.mark.parametrize('quote', ['', '"', "'"])
-@pytest.mark.parametrize('end', ['\n', '\r\n'])
+@pytest.mark.parametrize(('quote', 'end'), [('', '\n'), ('"', '\r\n'), ("'", '\n')])
 def test_files_are_read_in_the_order_of_their_metadata(tmp_path, ellipse_bag, quote, end):
     names = [f'x {index}.mcap' for index in (2, 1, 3)]
     for name in names:
         shutil.copy(file_of(ellipse_bag), tmp_path / name)
-    listed = ''.join(f'    - {quote}x/{name}{quote}\n' for name in names[:2])
-    content = (
-        'rosbag2_bagfile_information:\n  files:\n    - path: x 3.mcap\n'
-        f'  relative_file_paths:\n{listed}  duration:\n    nanoseconds: 1500000000\n'
-    )
-    (tmp_path / 'metadata.yaml').write_bytes(content.replace('\n', end).encode())
+    listed = [f'    - {quote}x/{name}{quote}' for name in names[:2]]
+    content = [
+        'a:',
+        '  files:',
+        '    - path: x 3.mcap',
+        '  relative_file_paths:',
+        *listed,
+        '  b: 1',
+    ]
+    (tmp_path / 'metadata.yaml').write_bytes(end.join(content).encode())
     with opening.Bag(tmp_path) as bag:
         assert [file.name for file, _ in bag._readers] == names[:2]
 
@@ -190,9 +187,8 @@ def test_names_are_not_all_said_nor_reach_the_terminal_as_they_are(tmp_path):
 
 def test_other_peoples_bags_are_read_or_refused_clearly(recordings_folder):
     others = recordings_folder / 'others'
-    paths = [*others.rglob('*.bag'), *others.rglob('*.txt')]
+    paths = [each for end in ('bag', 'txt', 'mcap', 'db3') for each in others.rglob(f'*.{end}')]
     paths += [found.parent for found in others.rglob('metadata.yaml')]
-    paths += [*others.rglob('*.mcap'), *others.rglob('*.db3')]
     assert len(paths) > 60
     found = [(path.name, read_or_refused(path)) for path in paths]
     read = {name for name, each in found if isinstance(each, Recording) and len(each.imu.stamps)}
@@ -216,12 +212,12 @@ def bag(whole: Path, tmp_path: Path) -> Path:
 
 
 def test_every_cut(bag):
-    file = file_of(bag)
-    content = file.read_bytes()
-    for share in range(1, 100, 3):
-        file.write_bytes(content[: len(content) * share // 100])
-        assert 'mcap recover' in refusal(file) or share < 2
-    assert sorted(each.name for each in bag.iterdir()) == sorted(['metadata.yaml', file.name])
+    content = file_of(bag).read_bytes()
+    for share in range(4, 100, 3):
+        file_of(bag).write_bytes(content[: len(content) * share // 100])
+        assert 'mcap recover' in refusal(file_of(bag))
+    # Nothing was written beside it.
+    assert len([*bag.iterdir()]) == 2
 
 
 @pytest.mark.parametrize(('storage', 'least'), [('mcap', 40), ('sqlite3', 5)])
@@ -240,8 +236,7 @@ def test_changed_bytes_are_refused_or_change_nothing(tmp_path, whole, storage, l
         refused += isinstance(found, str)
         # SQLite has no checksums.
         if isinstance(found, Recording) and storage == 'mcap':
-            np.testing.assert_array_equal(found.imu.samples, known.imu.samples)
-            np.testing.assert_array_equal(found.imu.stamps, known.imu.stamps)
+            np.testing.assert_equal(asdict(found.imu), asdict(known.imu))
     assert refused > least
 
 
@@ -273,20 +268,16 @@ def test_damaged_sqlite_is_refused_and_a_log_that_was_never_merged_is_named(tmp_
     for damaged in (content[:-20], content[: 8 * 4096] + bytes([77]) + content[8 * 4096 + 1 :]):
         database.write_bytes(damaged)
         words = refusal(database)
-        assert 'is damaged, cut short or not supported' in words
+        assert DAMAGED in words
         assert 'sqlite3 FILE .recover' in words
     database.write_bytes(content)
-    connection = sqlite3.connect(database)
-    connection.execute('PRAGMA journal_mode = WAL')
-    connection.execute('PRAGMA wal_autocheckpoint = 0')
-    columns = 'topic_id, timestamp, data'
-    connection.execute(f'INSERT INTO messages ({columns}) SELECT {columns} FROM messages')  # noqa: S608
-    connection.commit()
     killed = tmp_path / 'killed'
-    killed.mkdir()
-    for name in (database.name, f'{database.name}-wal'):
-        shutil.copyfile(database.with_name(name), killed / name)
-    connection.close()
+    with closing(sqlite3.connect(database)) as connection:
+        for statement in ('journal_mode = WAL', 'wal_autocheckpoint = 0'):
+            connection.execute(f'PRAGMA {statement}')
+        with connection:
+            connection.execute('DELETE FROM messages')
+        shutil.copytree(bag, killed)
     before = {each.name: each.read_bytes() for each in killed.iterdir()}
     recording = read_recording(killed / database.name)
     assert len(recording.imu.stamps) == 80

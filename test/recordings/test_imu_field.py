@@ -5,15 +5,15 @@
 from contextlib import closing
 from pathlib import Path
 import sqlite3
-from typing import Any
 
+from ellipse import imu_fields, stamped
 import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 
-rosbag2 = pytest.importorskip('rosbags.rosbag2')
 typesys = pytest.importorskip('rosbags.typesys')
 
 STATE = """\
@@ -29,41 +29,17 @@ COUNT = 40
 FORCE, RATE = np.arange(3.0) + 1.0, np.arange(3.0) + 10.0
 
 
-def header(types: Any, stamp_ns: int) -> Any:  # noqa: ANN401 - types of rosbags
-    """Return a header with a stamp."""
-    seconds, rest = divmod(stamp_ns, 1_000_000_000)
-    stamp = types.types['builtin_interfaces/msg/Time'](seconds, rest)
-    return types.types['std_msgs/msg/Header'](stamp, 'car' if stamp_ns else '')
-
-
 def write(path: Path, outer_ns: int, inner_ns: int) -> Path:
     """Write messages that are stamped outside, inside, or nowhere, a tenth of a second apart."""
-    types = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
-    for text, name in ((DATA, 'car_msgs/msg/Data'), (STATE, 'car_msgs/msg/State')):
-        types.register(typesys.get_types_from_msg(text, name))
-    with rosbag2.Writer(path, version=9) as writer:
-        vector = types.types['geometry_msgs/msg/Vector3']
-        topic = writer.add_connection('/car/state', 'car_msgs/msg/State', typestore=types)
+    with BagWriter(path, storage='sqlite3') as bag:
+        for text, name in ((DATA, 'car_msgs/msg/Data'), (STATE, 'car_msgs/msg/State')):
+            bag._builder.typestore.register(typesys.get_types_from_msg(text, name))
         for index in range(COUNT):
             later = index * 100_000_000
-            zeros = np.zeros(9)
-            imu = types.types['sensor_msgs/msg/Imu'](
-                header(types, inner_ns and inner_ns + later),
-                types.types['geometry_msgs/msg/Quaternion'](0.0, 0.0, 0.0, 1.0),
-                zeros,
-                vector(*(RATE + index)),
-                zeros,
-                vector(*(FORCE + index)),
-                zeros,
-            )
-            state = types.types['car_msgs/msg/State'](
-                header(types, outer_ns and outer_ns + later),
-                'car',
-                types.types['car_msgs/msg/Data'](0.1, imu),
-                np.arange(6.0) * index,
-            )
-            raw = types.serialize_cdr(state, 'car_msgs/msg/State')
-            writer.write(topic, 5_000_000_000 + later, raw)
+            outer, inner = (stamped(first and first + later) for first in (outer_ns, inner_ns))
+            imu = inner | imu_fields([*(FORCE + index), *(RATE + index)])
+            state = outer | {'data': {'imu': imu}, 'raw': np.arange(6.0) * index}
+            bag.write('/car/state', 'car_msgs/msg/State', 5_000_000_000 + later, state)
     return path
 
 
@@ -96,13 +72,11 @@ def test_samples_and_stamps_are_those_inside(outer_ns, inner_ns, first, tmp_path
 def test_what_is_not_there_is_named_and_leads_to_the_option(tmp_path):
     path = write(tmp_path / 'bag', 10**9, 0)
     for field, words in (
-        ('data.imo', 'data.imo.linear_acceleration.x'),
-        ('header', 'header.linear_acceleration.x'),
-        ('raw.0,raw.1', 'six fields'),
+        ('data.imo', r'/car/state.* data\.imo\.linear_acceleration\.x'),
+        ('raw.0,raw.1', '--imu-topic.* six fields'),
     ):
-        with pytest.raises(InputError, match=r'/car/state|--imu-topic') as caught:
+        with pytest.raises(InputError, match=words):
             read_recording(path, options(field))
-        assert words in str(caught.value)
     with pytest.raises(InputError, match='--imu-topic T:FIELD'):
         read_recording(path, ReadingOptions(imu_topic='/car/state', need_positions=False))
     with pytest.raises(InputError) as caught:
@@ -111,9 +85,8 @@ def test_what_is_not_there_is_named_and_leads_to_the_option(tmp_path):
     with closing(sqlite3.connect(next(path.glob('*.db3')))) as database, database:
         # As recorders before Iron left them.
         database.execute('DELETE FROM message_definitions')
-    with pytest.raises(InputError, match='does not define car_msgs/msg/State') as caught:
+    with pytest.raises(InputError, match=r'does not define car_msgs/msg/State.* convert'):
         read_recording(path, options('data.imu'))
-    assert 'convert' in str(caught.value)
 
 
 def test_definitions_run_no_code():

@@ -22,8 +22,7 @@ def test_a_stretch_includes_its_start_and_not_its_end():
     parts = [recording.between(None, 20.0), recording.between(20.0, None)]
     stamps = np.concatenate([part.imu.stamps for part in parts])
     np.testing.assert_array_equal(stamps, recording.imu.stamps)
-    none = replace(recording.imu, stamps=np.zeros(4800, dtype=np.int64))
-    assert none.first_stamp == 0
+    assert replace(recording.imu, stamps=np.zeros(4800, dtype=np.int64)).first_stamp == 0
 
 
 def test_positions_are_made_earlier_and_it_is_remembered():
@@ -31,8 +30,6 @@ def test_positions_are_made_earlier_and_it_is_remembered():
     moved = recording.with_positions_earlier(0.25).with_positions_earlier(-0.05)
     assert set((recording.positions.stamps - moved.positions.stamps).tolist()) == {200_000_000}
     assert moved.positions.earlier_s == 0.2
-    assert recording.positions.earlier_s == 0.0
-    assert moved.imu is recording.imu
     none = replace(recording, positions=None)
     assert none.with_positions_earlier(1.0) == none
 

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where rosbags is missing, ROS's rosbag2_py reads the same bags."""
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 import shutil
 import sys
@@ -37,10 +36,6 @@ def bag(tmp_path):
     return write_bag(tmp_path / 'bag', drive(seconds=2.0))
 
 
-def assert_same(one, other):
-    np.testing.assert_equal(asdict(one), asdict(other))
-
-
 @pytest.mark.parametrize('storage', list(rosbag2.StoragePlugin), ids=str)
 @pytest.mark.parametrize('mode', ['NONE', 'FILE', 'MESSAGE'])
 def test_it_reads_the_same_recording(bag, tmp_path, monkeypatch, storage, mode):
@@ -51,7 +46,7 @@ def test_it_reads_the_same_recording(bag, tmp_path, monkeypatch, storage, mode):
     expected = list(map(read_recording, paths))
     without_rosbags(monkeypatch)
     for path, recording in zip(paths, expected, strict=True):
-        assert_same(read_recording(path), recording)
+        np.testing.assert_equal(asdict(read_recording(path)), asdict(recording))
 
 
 def test_what_it_cannot_read_is_refused_in_a_sentence(bag, tmp_path, monkeypatch):
@@ -81,37 +76,12 @@ def test_a_type_that_is_not_installed_names_its_package(tmp_path, monkeypatch):
         read_recording(tmp_path / 'with', options)
 
 
-def test_a_robot_without_pip_trains_and_evaluates_and_needs_it_to_write(
-    tmp_path, monkeypatch, capsys
-):
-    recording = drive(seconds=64.0)
-    bag = str(write_bag(tmp_path / 'bag', recording))
+def test_a_robot_without_pip_trains_and_evaluates(tmp_path, monkeypatch):
+    bag = str(write_bag(tmp_path / 'bag', drive(seconds=64.0)))
     without_rosbags(monkeypatch)
     model = str(tmp_path / 'model.npz')
     assert main(['train', bag, '-o', model, '--window', '60']) == 0
     assert main(['evaluate', model, bag]) == 0
-    for name in list(sys.modules):
-        if name.split('.')[0] == 'rosbags':
-            monkeypatch.setitem(sys.modules, name, None)
-    assert main(['replay', model, bag, '-o', str(tmp_path / 'replayed')]) == 2
-    assert 'pip install rosbags' in ' '.join(capsys.readouterr().err.split())
-
-
-@dataclass
-class StorageOptions:
-    uri: str
-    storage_id: str = ''
-
-
-@dataclass
-class ConverterOptions:
-    input_serialization_format: str
-    output_serialization_format: str
-
-
-@dataclass
-class StorageFilter:
-    topics: list[str] = field(default_factory=list)
 
 
 class Info:
@@ -136,30 +106,24 @@ class Info:
 class SequentialReader:
     compressed = False
 
-    def open(self, storage: StorageOptions, converter: ConverterOptions) -> None:
-        assert converter == ConverterOptions('', '')
+    def open(self, storage: SimpleNamespace, converter: tuple[str, str]) -> None:
+        assert converter == ('', '')
         metadata = Info().read_metadata(storage.uri, storage.storage_id)
         if bool(metadata.compression_format) != self.compressed:
             msg = 'No storage could be initialized from the inputs.'
             raise RuntimeError(msg)
         self._path = Path(storage.uri)
 
-    def set_filter(self, storage_filter: StorageFilter) -> None:
-        self._rows = self._read(storage_filter.topics)
-
-    def _read(self, topics: list[str]) -> Iterator[tuple[str, bytes, int]]:
+    def set_filter(self, storage_filter: SimpleNamespace) -> None:
         with rosbag2.Reader(self._path) as reader:
-            wanted = [each for each in reader.connections if each.topic in topics]
-            for connection, stamp, raw in reader.messages(wanted):
-                yield connection.topic, bytes(raw), stamp
+            wanted = [each for each in reader.connections if each.topic in storage_filter.topics]
+            self._rows = [(of.topic, bytes(raw), at) for of, at, raw in reader.messages(wanted)]
 
     def has_next(self) -> bool:
-        self._next = next(self._rows, None)
-        return self._next is not None
+        return bool(self._rows)
 
     def read_next(self) -> tuple[str, bytes, int]:
-        assert self._next is not None
-        return self._next
+        return self._rows.pop(0)
 
 
 class SequentialCompressionReader(SequentialReader):
@@ -169,8 +133,7 @@ class SequentialCompressionReader(SequentialReader):
 def stand_in() -> ModuleType:
     """Return the module."""
     module = ModuleType('rosbag2_py')
-    kinds = (ConverterOptions, Info, SequentialCompressionReader, SequentialReader)
-    module.__dict__.update(
-        {kind.__name__: kind for kind in (*kinds, StorageFilter, StorageOptions)}
-    )
+    kinds = {kind.__name__: kind for kind in (Info, SequentialCompressionReader, SequentialReader)}
+    plain = dict.fromkeys(('StorageFilter', 'StorageOptions'), SimpleNamespace)
+    vars(module).update(kinds | plain, ConverterOptions=lambda *given: given)
     return module

@@ -89,25 +89,25 @@ def findings_of(
 
 def _of_stamps(word: str, timing: Timing, in_gaps: str, late: str) -> list[Row]:
     """Return the rows about the stamps of a stream, with what training does with them."""
-    prefix = word.lower()
+    prefix, of_all = word.lower(), f'of {timing.count}'
     parts = f', of which those with {timing.apart} messages are not measured here'
     return [
         (f'{prefix}_gaps', timing.gaps,
-         (f'{word} messages have {len(timing.gaps)} gaps, {listed(timing.gaps)}: {in_gaps}; look '
-         'for a slow disk or network if they are many.')),
+         (f'{word} messages have gaps, {len(timing.gaps)} in all, {listed(timing.gaps)}: '
+         f'{in_gaps}; look for a slow disk or network if they are many.')),
         (f'{prefix}_backward', timing.backward,
-         (f'{timing.backward} {word} stamps go back in time: late messages are {late}, and a '
-         f'larger step back starts a new part{parts * bool(timing.apart)}; check that no clock '
-         'was set and no bag looped while recording.')),
+         (f'{word} stamps go back in time, {timing.backward} {of_all}: late messages are {late}, '
+         f'and a larger step back starts a new part{parts * bool(timing.apart)}; check that no '
+         'clock was set and no bag looped while recording.')),
         (f'{prefix}_wild', timing.wild,
-         (f'{timing.wild} {word} stamps are far from all others, and no later stamp follows them: '
-         'these messages are left out; check what stamps them if there are many.')),
+         (f'{word} stamps are far from all others, {timing.wild} {of_all}, and no later stamp '
+         'follows them: these messages are left out; check what stamps them if there are many.')),
         (f'{prefix}_zero', timing.zero,
-         (f'{timing.zero} {word} stamps are zero or negative: these messages are left out; have '
-         'the driver stamp them, or try --use-receive-time.')),
+         (f'{word} stamps are zero or negative, {timing.zero} {of_all}: these messages are left '
+         'out; have the driver stamp them, or try --use-receive-time.')),
         (f'{prefix}_duplicates', timing.duplicates,
-         (f'{timing.duplicates} {word} stamps repeat the one before: the repetitions are left '
-         'out; check the driver if there are many.')),
+         (f'{word} stamps repeat the one before, {timing.duplicates} {of_all}: the repetitions '
+         'are left out; check the driver if there are many.')),
     ]  # fmt: skip
 
 
@@ -133,11 +133,11 @@ def _of_imu(imu: ImuReport) -> list[Row]:
          (f'The acceleration averages to {mean:.1f}, and gravity is 9.8 in m/s^2 and 1 in g: '
          'check unit and calibration of the accelerometer.')),
         ('dead_channels', dead,
-         (f'{len(dead)} of 6 channels never change ({", ".join(dead)}): they are left out of a '
+         (f'Channels never change, {len(dead)} of 6 ({", ".join(dead)}): they are left out of a '
          'model; check the driver if the sensor has them.')),
         ('imu_not_finite', imu.not_finite,
-         (f'{imu.not_finite} IMU samples are NaN or infinite: they are left out; check the '
-         'driver.')),
+         (f'IMU samples are NaN or infinite, {imu.not_finite} of {imu.timing.count}: they are '
+         'left out; check the driver.')),
         ('imu_absurd', absurd,
          (f'IMU values are far beyond all others, {absurd}: these samples are left out; look for '
          'a damaged file or a disturbed bus.')),
@@ -185,16 +185,17 @@ def _of_positions(positions: PositionReport, least_lag_s: float) -> list[Row]:
          (f'Positions cover {positions.coverage:.0%} of the time of the IMU: training '
          'learns no place in the rest; check what the camera or receiver did there.')),
         ('positions_not_finite', positions.not_finite,
-         (f'{positions.not_finite} positions are NaN or infinite: they are left out; check what '
-         f'publishes {topic}.')),
+         (f'Positions are NaN or infinite, {positions.not_finite} of {timing.count}: they are '
+         f'left out; check what publishes {topic}.')),
         ('positions_absurd', positions.absurd,
-         (f'{positions.absurd} positions are further from the origin than anything on earth: they '
-         f'are left out; check what publishes {topic}, or copy the recording again.')),
+         (f'Positions are further from the origin than anything on earth, {positions.absurd} of '
+         f'{timing.count}: they are left out; check what publishes {topic}, or copy the '
+         'recording again.')),
         ('positions_left_out', positions.left_out,
          left_out_sentence(positions.left_out, timing.count, topic)),
         ('position_jumps', positions.jumps,
-         (f'Positions have {len(positions.jumps)} jumps, such as {", ".join(jumps)}: check '
-         'the camera or the localisation there, a model learns them as they are.')),
+         (f'Positions have jumps, {len(positions.jumps)} in all, such as {", ".join(jumps)}: '
+         'check the camera or the localisation there, a model learns them as they are.')),
         ('no_laps', positions.laps is None,
          'The positions never close a lap: record several laps of one route.'),
         ('laps_not_counted', not laps.resolved, LAPS_NOT_COUNTED),

@@ -247,6 +247,6 @@ def measure_positions(positions: PositionStream, imu: ImuStream) -> PositionRepo
 def left_out_sentence(count: int, of: int, topic: str) -> str:
     """Say that positions are left out since no speed of the drive explains them."""
     return (
-        f'{count} of {of} positions on {topic} are left out, since no speed of the drive leads '
+        f'Positions on {topic} are left out, {count} of {of}, since no speed of the drive leads '
         f'there and back: check the receiver or the localisation.'
     )
