@@ -21,7 +21,7 @@ from worlds.drive import drive
 from worlds.network import tracks
 
 from two_manifold_ros.filtering.atlas import AtlasFilter, make_filter
-from two_manifold_ros.model.atlas import atlas_of
+from two_manifold_ros.model.model import atlas_of
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 

@@ -18,7 +18,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.scores import ErrorSummary, summarise
 from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, squared_mahalanobis
-from two_manifold_ros.model.atlas import atlas_of
+from two_manifold_ros.model.model import atlas_of
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings

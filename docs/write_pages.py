@@ -22,12 +22,13 @@ import code_pages
 
 from two_manifold_ros.filtering.status import CAUSES, Status, USABLE
 from two_manifold_ros.interface.assessment import (
+    CODES,
     LEVELS,
+    NUMBERS,
     REJECTIONS,
 )
 from two_manifold_ros.interface.messages import ADAPTING, PUBLISHED, Topics
 from two_manifold_ros.interface.parameters import PARAMETERS
-from two_manifold_ros.interface.status import CODES, NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -37,7 +37,7 @@ from worlds.drive import drive as drive_world
 from worlds.network import Network, rounds, tracks, travel
 from worlds.table import world_named
 
-from two_manifold_ros.model.atlas import atlas_of, AtlasModel
+from two_manifold_ros.model.model import atlas_of, AtlasModel
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate

@@ -25,8 +25,7 @@ from two_manifold_ros.filtering.estimate import region_of
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.tracker import RouteTracker
-from two_manifold_ros.model.atlas import atlas_of
-from two_manifold_ros.model.model import Model, RouteModel
+from two_manifold_ros.model.model import atlas_of, Model, RouteModel
 from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
 from two_manifold_ros.ticks.segments import positions_at
 from two_manifold_ros.typing import Floats

@@ -12,7 +12,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.evaluation.replaying import replay
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.interface.status import CODES
+from two_manifold_ros.interface.assessment import CODES
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.recording import Recording

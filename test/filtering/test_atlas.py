@@ -13,7 +13,7 @@ from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.coarse import CoarseBelief
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import CAUSES, Status
-from two_manifold_ros.model.atlas import atlas_of
+from two_manifold_ros.model.model import atlas_of
 
 
 def later(kart_drives, name):

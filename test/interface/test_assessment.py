@@ -11,6 +11,7 @@ import pytest
 from two_manifold_ros.filtering.status import CAUSES, Finding, Status
 from two_manifold_ros.interface.assessment import (
     assess,
+    capitalised,
     format_duration,
     Health,
     imu_complaints,
@@ -19,8 +20,8 @@ from two_manifold_ros.interface.assessment import (
     LEVELS,
     oddities,
     Publisher,
+    ThrottledLog,
 )
-from two_manifold_ros.interface.status import capitalised, ThrottledLog
 
 IMU = 'sensor_msgs/msg/Imu'
 STRINGS = (Publisher('std_msgs/msg/String'),)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from snapshots import estimate_with
 
-from two_manifold_ros.interface.assessment import Level
+from two_manifold_ros.interface.assessment import CODES, Level, NUMBERS, OUTSIDE
 from two_manifold_ros.interface.messages import (
     BASE_FRAME,
     markers_message,
@@ -27,7 +27,6 @@ from two_manifold_ros.interface.messages import (
     Topics,
 )
 from two_manifold_ros.interface.parameters import PARAMETERS
-from two_manifold_ros.interface.status import CODES, NUMBERS, OUTSIDE
 from two_manifold_ros.simulation.slot_car_run import REFERENCE_TYPE, TRACK_FRAME
 
 CONFIG = Path(__file__).resolve().parents[2] / 'config'

@@ -28,8 +28,7 @@ from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.hse_hmm.readout import RidgeReadout
 from two_manifold_ros.hse_hmm.tables import make_ridge_kernel
-from two_manifold_ros.model.atlas import atlas_of
-from two_manifold_ros.model.model import Model, ModelHead
+from two_manifold_ros.model.model import atlas_of, Model, ModelHead
 from two_manifold_ros.model.model_file import (
     load_model,
     model_from,

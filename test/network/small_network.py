@@ -5,7 +5,7 @@
 import numpy as np
 from small_route import changed, numbers_of, PLACES, small_route
 
-from two_manifold_ros.network.network import Network
+from two_manifold_ros.network.belief import Network
 from two_manifold_ros.route.learning import chances_to_move, exchanges_for, reach
 from two_manifold_ros.route.route import Route
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from small_network import branching_network, branching_route, COUNT, leads_to, PERIOD_S, TURN
 
-from two_manifold_ros.network.belief import NetworkBelief
-from two_manifold_ros.network.network import (
+from two_manifold_ros.network.belief import (
     exchanges_of_ratios,
     FIRST_USUAL,
     Network,
+    NetworkBelief,
     RATIOS,
     usual_ratios,
 )

@@ -12,6 +12,17 @@ import math
 import numpy as np
 import pytest
 
+from two_manifold_ros.network.belief import (
+    exchanges_of_ratios,
+    FIRST_USUAL,
+    misfits,
+    Network,
+    RATIOS,
+    shakes_of,
+    STOPPING,
+    USUAL,
+    usual_ratios,
+)
 from two_manifold_ros.network.learning import (
     Courses,
     courses_along,
@@ -22,17 +33,6 @@ from two_manifold_ros.network.learning import (
     NetworkPasses,
     with_usual_speeds,
     wrapped,
-)
-from two_manifold_ros.network.network import (
-    exchanges_of_ratios,
-    FIRST_USUAL,
-    misfits,
-    Network,
-    RATIOS,
-    shakes_of,
-    STOPPING,
-    USUAL,
-    usual_ratios,
 )
 from two_manifold_ros.route.merging import Places
 from two_manifold_ros.route.visits import lay_out, Passes

@@ -28,7 +28,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.status import OUTSIDE
+from two_manifold_ros.interface.assessment import OUTSIDE
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.nodes import callbacks
 from two_manifold_ros.nodes.callbacks import TRANSFORM_TYPE

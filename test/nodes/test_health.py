@@ -18,9 +18,16 @@ from ros_talk import numbers_of
 from snapshots import estimate_with
 
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.assessment import assess, Health, InputLimits, Level, REJECTIONS
+from two_manifold_ros.interface.assessment import (
+    assess,
+    CODES,
+    Health,
+    InputLimits,
+    Level,
+    NUMBERS,
+    REJECTIONS,
+)
 from two_manifold_ros.interface.session import Arrivals
-from two_manifold_ros.interface.status import CODES, NUMBERS
 from two_manifold_ros.nodes import health
 from two_manifold_ros.nodes.health import StatusPublisher
 

@@ -22,7 +22,7 @@ from visualization_msgs.msg import MarkerArray
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.messages import choose_scene, stamp_fields
 from two_manifold_ros.laps.unplaced import place
-from two_manifold_ros.model.atlas import atlas_of
+from two_manifold_ros.model.model import atlas_of
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.nodes.callbacks import EstimatePublishers

@@ -15,13 +15,13 @@ import pytest
 from snapshots import estimate_with
 
 from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.interface.assessment import CODES, diagnostics_message, status_message
 from two_manifold_ros.interface.messages import (
     choose_scene,
     markers_message,
     position_message,
     predicted_path_message,
 )
-from two_manifold_ros.interface.status import CODES, diagnostics_message, status_message
 from two_manifold_ros.model.path_ahead import is_dense
 from two_manifold_ros.pages.live_page import LivePage
 from two_manifold_ros.pages.vehicle import Ear, Moment, moment_of, Scene, Vehicle

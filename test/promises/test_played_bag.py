@@ -23,7 +23,7 @@ from std_msgs.msg import Float64MultiArray
 
 from two_manifold_ros.__main__ import main
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.status import CODES
+from two_manifold_ros.interface.assessment import CODES
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.simulation.slot_car import SlotCarSettings

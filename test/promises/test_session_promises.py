@@ -18,8 +18,8 @@ from raw_imu import raw_imu
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import USABLE
+from two_manifold_ros.interface.assessment import COUNTS
 from two_manifold_ros.interface.session import Session
-from two_manifold_ros.interface.status import COUNTS
 from two_manifold_ros.recordings.recording import Recording
 
 KEPT = 100

@@ -87,7 +87,7 @@ def test_without_a_library_it_is_said_what_to_install(tmp_path, monkeypatch):
             monkeypatch.setitem(sys.modules, name, None)
     for name in ('bag', 'message_building', 'ros2_bag'):
         monkeypatch.delitem(sys.modules, f'two_manifold_ros.recordings.{name}', raising=False)
-    monkeypatch.delattr('two_manifold_ros.recordings.message_building', raising=False)
+    monkeypatch.delattr('two_manifold_ros.recordings.bag_writer', raising=False)
     for use, words in (
         (read_recording, 'neither rosbags nor rosbag2_py .* or install .* pip install rosbags'),
         (BagWriter, 'written: rosbags cannot .* pip install rosbags'),

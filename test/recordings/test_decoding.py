@@ -15,7 +15,7 @@ from two_manifold_ros.recordings.decoding import ImuDecoder, position_decoder
 
 pytest.importorskip('rosbags')
 
-from two_manifold_ros.recordings.message_building import MessageBuilder
+from two_manifold_ros.recordings.bag_writer import MessageBuilder
 
 MANY = list(range(36))
 BUILDER = MessageBuilder()

@@ -16,12 +16,10 @@ from worlds.network import travel, Yard, yard_network
 from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.successor import Successor
-from two_manifold_ros.model.atlas import atlas_of
-from two_manifold_ros.model.model import RouteModel
+from two_manifold_ros.model.model import atlas_of, RouteModel
 from two_manifold_ros.model.model_file import load_model, save_model
-from two_manifold_ros.network.belief import NetworkBelief
+from two_manifold_ros.network.belief import NetworkBelief, shakes_of
 from two_manifold_ros.network.learning import NetworkPasses
-from two_manifold_ros.network.network import shakes_of
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.ticks.segments import cut_segments

@@ -25,7 +25,7 @@ from two_manifold_ros.inspection.coverage import (
     survey_bags,
     survey_recording,
 )
-from two_manifold_ros.model.atlas import atlas_of
+from two_manifold_ros.model.model import atlas_of
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.progress import on_stderr, Progress, warn
 from two_manifold_ros.recordings.reading import open_bag, read_recording, ReadingOptions
@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from two_manifold_ros.evaluation.drives import Fleet
-    from two_manifold_ros.model.atlas import AtlasModel
-    from two_manifold_ros.model.model import ModelHead
+    from two_manifold_ros.model.model import AtlasModel, ModelHead
 
 
 MERGE_HELP = (

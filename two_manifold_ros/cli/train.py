@@ -21,7 +21,7 @@ from two_manifold_ros.inspection.inspecting import inspect_recording, Report, tr
 from two_manifold_ros.inspection.lag import AUTO
 from two_manifold_ros.inspection.positions import LEAST_DRIVES
 from two_manifold_ros.inspection.shared_places import check_names, sort_by_route
-from two_manifold_ros.model.atlas import atlas_of
+from two_manifold_ros.model.model import atlas_of
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.progress import on_stderr, Progress, warn
 from two_manifold_ros.training.settings import FIELDS, RouteSettings, TrainingSettings

@@ -21,8 +21,7 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.fleet import spread
 from two_manifold_ros.inspection.lag import AUTO, FURTHEST_S
 from two_manifold_ros.inspection.shared_places import positions_apart, SHARED, shared_places
-from two_manifold_ros.interface.assessment import as_the_node, assess_offline, Assessment
-from two_manifold_ros.interface.status import CODES
+from two_manifold_ros.interface.assessment import as_the_node, assess_offline, Assessment, CODES
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.excursions import usable_places
 from two_manifold_ros.recordings.recording import median_interval_ns, plane_of, Recording

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
 from two_manifold_ros.filtering.atlas import make_filter
-from two_manifold_ros.interface.assessment import as_the_node, assess_offline, Assessment, LEVELS
+from two_manifold_ros.interface.assessment import (
+    as_the_node,
+    assess_offline,
+    Assessment,
+    CODES,
+    COUNTS,
+    diagnostics_message,
+    estimate_numbers,
+    LEVELS,
+    routes_message,
+    status_message,
+)
 from two_manifold_ros.interface.messages import (
     choose_scene,
     labelled_array,
@@ -19,14 +30,6 @@ from two_manifold_ros.interface.messages import (
     Topics,
 )
 from two_manifold_ros.interface.parameters import FilterParameters
-from two_manifold_ros.interface.status import (
-    CODES,
-    COUNTS,
-    diagnostics_message,
-    estimate_numbers,
-    routes_message,
-    status_message,
-)
 from two_manifold_ros.laps.timing import live_timer
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from two_manifold_ros.filtering.estimate import Estimate, limits_of
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.network_lines import Branch
 from two_manifold_ros.filtering.status import StateMachine, Status
-from two_manifold_ros.model.atlas import AtlasModel
+from two_manifold_ros.model.model import AtlasModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

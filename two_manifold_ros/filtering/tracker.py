@@ -21,8 +21,7 @@ from two_manifold_ros.filtering.status import (
 )
 from two_manifold_ros.hse_hmm.belief import Belief, Recollection
 from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, LEVELS, RidgeReadout, SharpenedReadout
-from two_manifold_ros.network.belief import NetworkBelief
-from two_manifold_ros.network.network import misfits, shakes_of
+from two_manifold_ros.network.belief import misfits, NetworkBelief, shakes_of
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.sensors import SensedBelief
 from two_manifold_ros.ticks.rest import alike, Rest

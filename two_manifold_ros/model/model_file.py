@@ -28,9 +28,10 @@ from two_manifold_ros.hse_hmm.readout import RidgeReadout, SharpenedReadout
 from two_manifold_ros.hse_hmm.tables import RawKernel, RidgeKernel, Tables
 from two_manifold_ros.manifold.learner import Extension
 from two_manifold_ros.manifold.selection import RESPONSES
-from two_manifold_ros.model.atlas import atlas_of, AtlasModel
 from two_manifold_ros.model.circuit import Circuit
 from two_manifold_ros.model.model import (
+    atlas_of,
+    AtlasModel,
     Model,
     ModelHead,
     NetworkLines,
@@ -39,7 +40,7 @@ from two_manifold_ros.model.model import (
     TpsrModel,
 )
 from two_manifold_ros.names import frame_name
-from two_manifold_ros.network.network import Network
+from two_manifold_ros.network.belief import Network
 from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS, IMU_UNITS
 from two_manifold_ros.route.route import (
     Density,

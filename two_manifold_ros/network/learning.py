@@ -21,7 +21,7 @@ import numpy as np
 from scipy.ndimage import median_filter
 from scipy.spatial import cKDTree
 
-from two_manifold_ros.network.network import interpolated, misfits, Network
+from two_manifold_ros.network.belief import interpolated, misfits, Network
 from two_manifold_ros.route.merging import FINENESS, Places, SPLIT_AT
 from two_manifold_ros.route.visits import around, main_ways, near_stops, Passes, quantiles, ways_of
 

@@ -25,7 +25,7 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.utilities import ok
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.assessment import Health, Publisher
+from two_manifold_ros.interface.assessment import Health, Publisher, routes_message
 from two_manifold_ros.interface.messages import (
     BUILDERS,
     builders_of,
@@ -36,7 +36,6 @@ from two_manifold_ros.interface.messages import (
     Topic,
     Topics,
 )
-from two_manifold_ros.interface.status import routes_message
 from two_manifold_ros.interface.transforms import OdometryFrame, transform_message
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.ros_messages import fill, message_class, to_message

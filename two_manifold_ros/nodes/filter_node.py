@@ -19,12 +19,11 @@ from std_srvs.srv import SetBool, Trigger
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import is_compiled
-from two_manifold_ros.interface.assessment import assess, imu_complaints
+from two_manifold_ros.interface.assessment import assess, imu_complaints, LEAST_CHANCE
 from two_manifold_ros.interface.messages import choose_scene, Topics
 from two_manifold_ros.interface.model_swap import load_session, ModelSwap, sensor_topics
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.session import Arrivals, Session
-from two_manifold_ros.interface.status import LEAST_CHANCE
 from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.laps.live import LiveLaps
 from two_manifold_ros.laps.timing import live_timer

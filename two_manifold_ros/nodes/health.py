@@ -16,25 +16,23 @@ from std_msgs.msg import Float64MultiArray
 from two_manifold_ros.filtering.status import EllipseLimits, Finding, Status, USABLE
 from two_manifold_ros.interface.assessment import (
     Assessment,
-    format_duration,
-    Health,
-    InputLimits,
-    Level,
-    oddities,
-    rejections,
-    WORDS,
-)
-from two_manifold_ros.interface.messages import Scene, Topics
-from two_manifold_ros.interface.status import (
     capitalised,
     CODES,
     COUNTS,
     diagnostics_message,
     estimate_numbers,
+    format_duration,
+    Health,
+    InputLimits,
+    Level,
+    oddities,
     OUTSIDE,
+    rejections,
     status_message,
     ThrottledLog,
+    WORDS,
 )
+from two_manifold_ros.interface.messages import Scene, Topics
 from two_manifold_ros.nodes.callbacks import find_shared, GuardedNode, ImuTopic, qos
 from two_manifold_ros.recordings.ros_messages import to_message
 

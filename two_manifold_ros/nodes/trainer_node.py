@@ -22,13 +22,13 @@ from two_manifold_ros.inspection.lag import put_in_step
 from two_manifold_ros.interface.assessment import (
     assess_silence,
     Assessment,
+    capitalised,
     Level,
     oddities,
     REJECTIONS,
 )
 from two_manifold_ros.interface.messages import Topics
 from two_manifold_ros.interface.parameters import TrainerParameters
-from two_manifold_ros.interface.status import capitalised
 from two_manifold_ros.nodes.callbacks import GuardedNode, ImuTopic
 from two_manifold_ros.nodes.health import diagnostics_publisher
 from two_manifold_ros.nodes.live_input import LiveTopic

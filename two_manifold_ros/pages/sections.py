@@ -16,7 +16,7 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.inspection.inspecting import describe
 from two_manifold_ros.inspection.motion import Motion, put_together
 from two_manifold_ros.inspection.streams import advancing
-from two_manifold_ros.interface.status import CODES
+from two_manifold_ros.interface.assessment import CODES
 from two_manifold_ros.pages import drawing
 from two_manifold_ros.pages.report import Figure, Heading, Part
 from two_manifold_ros.recordings.recording import IMU_CHANNELS, ImuStream, Recording

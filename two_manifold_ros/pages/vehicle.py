@@ -16,7 +16,7 @@ import numpy as np
 
 from two_manifold_ros.filtering.estimate import Estimate, half_axis
 from two_manifold_ros.filtering.status import Status, USABLE
-from two_manifold_ros.interface.status import CODES
+from two_manifold_ros.interface.assessment import CODES
 from two_manifold_ros.pages.drawing import SILENT_S
 
 if TYPE_CHECKING:

@@ -25,9 +25,8 @@ from two_manifold_ros.hse_hmm.readout import (
     squared_mahalanobis,
 )
 from two_manifold_ros.inspection.positions import LEAST_DRIVES
-from two_manifold_ros.network.belief import NetworkBelief
+from two_manifold_ros.network.belief import NetworkBelief, shakes_of
 from two_manifold_ros.network.learning import lay_out_network, learn_network, NetworkPasses
-from two_manifold_ros.network.network import shakes_of
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.route.merging import FINENESS, merge_passes
