@@ -140,9 +140,7 @@ def simulate(
     """
     goal = laps if samples is None else samples
     if goal is None or goal < 1 or (laps is not None and samples is not None):
-        msg = (
-            f'The slot car drives 1 lap or 1 sample at least, not {laps} laps, {samples} samples.'
-        )
+        msg = 'The slot car drives a number of laps or of samples, not both: choose 1 or more.'
         raise InputError(msg)
     car = SlotCar(settings, track)
     taken: list[SlotCarSample] = []
