@@ -24,8 +24,8 @@ from two_manifold_ros.adapting.training_job import (
     read_bags,
     training_settings,
     TrainingJob,
-    Worker,
 )
+from two_manifold_ros.adapting.worker import Worker
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import TrainerParameters
 from two_manifold_ros.names import METHODS

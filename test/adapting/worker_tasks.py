@@ -6,7 +6,7 @@ from multiprocessing.connection import Connection
 import os
 from time import sleep
 
-from two_manifold_ros.adapting.training_job import Worker
+from two_manifold_ros.adapting.worker import Worker
 from two_manifold_ros.errors import InputError
 
 

@@ -1,19 +1,14 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Train in a process beside a node, and from bags or a live recording in a thread."""
+"""Train from bags or a live recording in a thread, with the settings of a node."""
 
 from __future__ import annotations
 
 from collections import deque
-from contextlib import suppress
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection
 import os
 from pathlib import Path
-from subprocess import PIPE, Popen
-import sys
 from threading import Lock, Thread
-from typing import Any, cast, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError, NO_USE, of_system, why_it_fails
 from two_manifold_ros.inspection.inspecting import inspect_recording, training_warnings
@@ -27,105 +22,9 @@ from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import TypeVar
 
     from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.recordings.recording import Recording
-
-    Given = TypeVar('Given')
-    Result = TypeVar('Result')
-
-
-class Worker:
-    """
-    One process for one learner, which is there from the start and ends with this process.
-
-    The loops of trainings by ``method`` are compiled before the first training is due.
-    """
-
-    def __init__(self, method: str = 'route') -> None:
-        self._method = method
-        # One call after the other; a service may close it while a thread waits for a training.
-        self._calling, self._lock, self._closed = Lock(), Lock(), False
-        self._start()
-
-    def run(self, work: Callable[[Given], Result], given: Given) -> Result:
-        """
-        Call a function of a module in the process, and wait for what it returns or raises.
-
-        Raises `InputError` if the process was killed or closed; after a kill the next call starts
-        another process.
-        """
-        with self._calling:
-            with self._lock:
-                if self.process.poll() is not None and not self._closed:
-                    self._start()
-            try:
-                self._pipe.send((work, given))
-                answer = self._pipe.recv()
-            except (EOFError, OSError) as error:
-                msg = (
-                    f'the training process has ended with status {self.process.wait()} (-9 mostly '
-                    'means out of memory); it is started again when there is more to learn'
-                )
-                if self._closed:
-                    msg = 'the model is not needed any more'
-                raise InputError(msg) from error
-        if isinstance(answer, Exception):
-            raise answer
-        return cast('Result', answer)
-
-    def close(self) -> None:
-        """End the process at once; nothing can be run afterwards."""
-        with self._lock:
-            self._closed = True
-            self.process.kill()
-            self.process.wait()
-
-    def _start(self) -> None:
-        self._pipe, its = Pipe()
-        # In a session of its own Ctrl-C does not reach it. It ends when its input is closed, as
-        # this process does whatever ends it.
-        self.process = Popen(
-            [sys.executable, '-m', __name__, str(its.fileno()), self._method],
-            stdin=PIPE,
-            pass_fds=[its.fileno()],
-            env=os.environ | {'PYTHONPATH': os.pathsep.join(filter(None, sys.path))},
-            start_new_session=True,
-        )
-        its.close()
-
-
-def end_with_parent() -> None:
-    """End at once, also in the middle of a training, when the parent is gone."""
-    os.read(0, 1)
-    os._exit(1)
-
-
-def main(handle: str, method: str) -> None:
-    """Do what comes over a pipe, with the processor left to the filters."""
-    Thread(target=end_with_parent, daemon=True).start()
-    with suppress(OSError):
-        os.nice(10)
-    from two_manifold_ros.simulation.slot_car import SlotCarSettings  # noqa: PLC0415
-    from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate  # noqa: PLC0415
-    from two_manifold_ros.training.settings import TrainingSettings  # noqa: PLC0415
-    from two_manifold_ros.training.train import learn_model  # noqa: PLC0415
-
-    laps = simulate(SlotCarSettings(rate_hz=20.0), laps=3)
-    learn_model([run_to_recording(laps)], TrainingSettings(method=method).at_one_rate())
-    pipe = Connection(int(handle))
-    while True:
-        work, given = pipe.recv()
-        try:
-            answer = work(given)
-        except Exception as error:  # noqa: BLE001 - raised where the answer is waited for
-            answer = error
-        pipe.send(answer)
-
-
-if __name__ == '__main__':
-    main(*sys.argv[1:])
 
 
 def training_settings(values: Mapping[str, Any]) -> TrainingSettings:

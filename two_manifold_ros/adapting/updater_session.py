@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from two_manifold_ros.adapting.stream_learner import StreamLearner
 from two_manifold_ros.adapting.stream_memory import make_head
-from two_manifold_ros.adapting.training_job import Worker
 from two_manifold_ros.adapting.training_material import check_one_route, Training
+from two_manifold_ros.adapting.worker import Worker
 from two_manifold_ros.filtering.estimate import Estimate, limits_of
 from two_manifold_ros.inspection.lag import parse_position_lag
 from two_manifold_ros.interface.assessment import Assessment, Level

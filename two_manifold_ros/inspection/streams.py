@@ -43,8 +43,8 @@ class Stretch:
 
 
 def listed(stretches: Sequence[Stretch]) -> str:
-    """Return the first few as words."""
-    text = ', '.join(map(str, stretches[:5]))
+    """Return the longest few as words."""
+    text = ', '.join(map(str, sorted(stretches, key=lambda each: -each.length_s)[:5]))
     return f'{text} and {len(stretches) - 5} more' if len(stretches) > 5 else text
 
 

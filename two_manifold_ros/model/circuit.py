@@ -13,11 +13,11 @@ import numpy as np
 
 from two_manifold_ros.compilation import compiled, exact
 from two_manifold_ros.hse_hmm.readout import velocities
-from two_manifold_ros.route.merging import FINENESS, Places, SAME_PASS_STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from two_manifold_ros.route.merging import Places
     from two_manifold_ros.typing import Floats, Ints
 
 
@@ -306,6 +306,9 @@ def _usual_lap(places: Places) -> Ints:
     A lap takes as long as the way back to a place that a vehicle is on at most times: spins and
     pit lanes count by what they last. It is the median lap of the place with most such laps.
     """
+    # It takes SciPy, which a node of a route does without.
+    from two_manifold_ros.route.merging import FINENESS, SAME_PASS_STEPS  # noqa: PLC0415
+
     order = np.lexsort((np.arange(len(places.visited)), places.runs, places.visited))
     place, run = places.visited[order], places.runs[order]
     same = (place[1:] == place[:-1]) & (run[1:] == run[:-1])

@@ -281,7 +281,7 @@ def _storage_files(path: Path) -> tuple[list[Path], list[str]]:
         # Split files by number: 2 comes before 10.
         files = sorted(
             (file for file in path.iterdir() if storage_kind(file) in PARTS),
-            key=lambda file: [int(each or 0) for each in re.split(r'\D+', file.name)],
+            key=lambda file: ([int(each or 0) for each in re.split(r'\D+', file.name)], file.name),
         )
         notes.append(f'{path} has no {METADATA} that lists its files: they are read by name.')
     missing = [file.name for file in files if not file.exists()]

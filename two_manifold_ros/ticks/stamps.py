@@ -10,7 +10,7 @@ the same bits.
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
@@ -218,20 +218,25 @@ class Stretches:
         if (first[1:] > last[:-1]).all():
             chosen[self.kept[begins[0] :]] = True
             return chosen
-        # The best course that ends with each stretch.
+        # The best courses so far, by their last stamp: a later one is kept if it holds more.
         each = np.ones(len(self.stamps), dtype=np.int64) if counted is None else counted
-        held = np.add.reduceat(each[self.kept].astype(np.int64), begins)
-        before = np.full(len(held), -1)
-        for stretch in range(1, len(held)):
-            earlier = np.where(last[:stretch] < first[stretch], held[:stretch], -1)
-            best = int(np.argmax(earlier))
-            if earlier[best] >= 0:
-                before[stretch] = best
-                held[stretch] += earlier[best]
-        stretch = int(np.argmax(held))
+        held = np.add.reduceat(each[self.kept].astype(np.int64), begins).tolist()
+        before = [-1] * len(held)
+        tops: list[tuple[int, int]] = []
+        for stretch, (start, stop) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
+            if place := bisect_left(tops, (start, 0)):
+                before[stretch] = tops[place - 1][1]
+                held[stretch] += held[before[stretch]]
+            place = beyond = bisect_left(tops, (stop + 1, 0))
+            if place and held[tops[place - 1][1]] >= held[stretch]:
+                continue
+            while beyond < len(tops) and held[tops[beyond][1]] <= held[stretch]:
+                beyond += 1
+            tops[place:beyond] = [(stop, stretch)]
+        stretch = tops[-1][1]
         while stretch >= 0:
             chosen[self.kept[begins[stretch] : ends[stretch]]] = True
-            stretch = int(before[stretch])
+            stretch = before[stretch]
         return chosen
 
 
