@@ -33,8 +33,7 @@ GOOD, FAIR, POOR, UNKNOWN, NO_USE = WORDS = ('good', 'fair', 'poor', 'unknown', 
 """All words, the best first."""
 
 LIMITS = ((GOOD, USEFUL / 4.0), (FAIR, USEFUL / 2.0), (POOR, 1.0))
-"""Shares of the error of the mean position that a model of use stays below: each better word
-halves the error, as an ellipse that makes a filter unsure is half of one that it withholds."""
+"""Shares of the error of the mean position a model stays below: each better word halves it."""
 
 OF_LAPS = ('no_laps', 'few_laps')
 """Findings with which ``train`` has too little to hold out."""

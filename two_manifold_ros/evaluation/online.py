@@ -34,8 +34,7 @@ AFTERWARDS = 0
 """Stands for the number of a lap where positions have ended: the IMU is alone."""
 
 SHORTEST_LAP = 0.5
-"""Share of a lap below which the end of a stream counts with the lap before: its error would be
-that of a few places. Half of that would leave such rows, twice as much would hide nearly a lap."""
+"""Share of a lap below which the end of a stream counts with the lap before."""
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 FLOOR_SHARE = 5e-4
-"""
-Standard deviation added to each target, in spreads of the target over training, so that no
-covariance is singular: half a millimetre on a slot track.
-"""
+"""Deviation added to each target, in its spreads over training: no covariance is singular."""
 
 
 LEVELS = (0.68, 0.95)

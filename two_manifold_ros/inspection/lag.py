@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 
 FURTHEST_S = 2.0
-"""Lags of a camera or receiver, to both sides, seconds. Twice as far, one curve of a short track
-looks like the next; half as far leaves slow cameras out."""
+"""Lags of a camera or receiver, to both sides, seconds: twice as far, curves look alike."""
 
 SHOWN = 0.36
 """Share of a motion that a sensor has to explain to show a lag: a correlation of .6."""
@@ -168,8 +167,7 @@ SURELY, LEAST_UNEXPLAINED = math.log(2.0), 0.1
 and the share that slip, slopes and noise leave unexplained even at the right lag."""
 
 MOST_POINTS = 1 << 16
-"""Points of a stream that lags of any length are searched with, in some 150 MB: longer streams
-have longer steps, and none is searched beyond 5 hours."""
+"""Points of a stream that lags of any length are searched with, in some 150 MB, up to 5 hours."""
 
 
 def _moments(early: Floats, late: Floats, size: int) -> Iterator[Floats]:

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 USEFUL = 0.5
-"""Share of the mean position's error that parts left out have to be followed with: at most .34 on
-drives that are followed well, at least .55 where no method is of use."""
+"""Share of the mean position's error that parts left out have to be followed with."""
 
 LEAST_PUBLISHED = 0.1
 """Share of ticks of parts left out that a filter has to publish; 39 % and more can be located."""

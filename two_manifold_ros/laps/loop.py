@@ -67,10 +67,7 @@ MOST_UNEVEN = 0.75
 """Spread of the speed above which a path is along no loop, see `unevenness`: .7 at most on one."""
 
 MOST_DOUBT = 0.05
-"""
-Share of what is read that each further lap leaves unexplained, to the power of the further laps: a
-path that may choose its speed finds a share of any drive again, but not on each of many laps.
-"""
+"""Share of what is read that each further lap leaves unexplained, to the power of these laps."""
 
 LEAST_EXPLAINED = 0.6
 """Share that other laps explain, at least: .7 and more on loops, .54 at most without one."""
