@@ -114,8 +114,7 @@ def of_inspection(reports: Sequence[Report], args: Namespace) -> Verdict:
         covered = sum(each.coverage for each in placed) / len(reports)
         there += f' with positions for {_percent(covered)} of the time'
     found = {each[1].code: each for each in folded_warnings(reports)}
-    # All bags together may have laps to hold out, and bags without may be drives of a network,
-    # which `train` finds out.
+    # Together bags may have laps to hold out, or be drives of a network.
     if count >= FEWEST_LAPS:
         found = {code: each for code, each in found.items() if code not in OF_LAPS}
     passed = OF_LAPS if len(reports) >= LEAST_DRIVES else ()

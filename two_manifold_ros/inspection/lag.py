@@ -296,8 +296,7 @@ def _near_lag(positions: PositionStream, imu: ImuStream, usual: Motion | None) -
     lags = np.array([each.lag_s for each in usable])
     # Slip, banking and the way from IMU to reference point move even a good one by 10 ms.
     weights = 1 / (np.array([each.error_s for each in usable]) ** 2 + 0.01**2)
-    # Two standard errors to either side hold the truth nineteen times in twenty; slip and the
-    # place of the IMU add half the difference.
+    # Two standard errors hold nineteen times in twenty; half the difference is for slip.
     uncertainty = np.hypot(2.0 / np.sqrt(weights.sum()), np.ptp(lags) / 2)
     return Lag(float(np.average(lags, weights=weights)), float(uncertainty), tuple(usable))
 
@@ -313,8 +312,7 @@ def agreed_lags(lags: Sequence[Lag]) -> list[Lag]:
     if (np.abs(seconds - mean) > uncertainties).any():
         return list(lags)
     # What slip and mounting do is the same in all of them, so more of them are no surer.
-    witnesses = tuple(witness for lag in known for witness in lag.witnesses)
-    return [Lag(mean, float(uncertainties.min()), witnesses)] * len(lags)
+    return [Lag(mean, float(uncertainties.min()))] * len(lags)
 
 
 def gyroscope_lag(motion: Motion) -> SensorLag:

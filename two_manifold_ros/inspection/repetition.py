@@ -120,8 +120,7 @@ def measure_repetition(
         return UNKNOWN
     every = np.concatenate(points)
     every = every[np.linspace(0, len(every) - 1, min(len(every), POINTS)).astype(np.int64)]
-    # The nearest point of another pass the same way, within a tenth of the extent, as wide as the
-    # gates at which laps are counted.
+    # The nearest point of another pass the same way, within a tenth of the extent.
     places, headings = every[:, 1:3], every[:, 3:5]
     headings = headings / np.linalg.norm(headings, axis=1, keepdims=True)
     width = 0.1 * float(np.linalg.norm(np.ptp(places, axis=0)))

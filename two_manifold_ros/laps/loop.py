@@ -282,8 +282,7 @@ def lay_around(series: Series, lap: float) -> Ring:
     rows = np.where(known[:, None], seen, np.nan)
     spread = seen[known].var(axis=0) + 1e-9
     usual = np.array([STAYS, 1.0 - STAYS - 1.1 * SKIPS, SKIPS, 0.1 * SKIPS])
-    # A step does not depend on the one before, unlike where laps are aligned: the way around a
-    # wrong ring has to show by its uneven speed.
+    # Steps are independent, unlike in aligning: a wrong ring has to show by uneven speed.
     gears = np.array([[0.0, 0.5 * OUTLIER**2 * channels]])
     rings = []
     for start in [int((len(seen) - phases) * (k + 1) / (STARTS + 1)) for k in range(STARTS)]:
