@@ -27,47 +27,36 @@ DESCRIPTION = 'Estimate and predict the position of a vehicle on a route from it
 # Each is a module of cli/ with HELP, add_arguments(parser) and run(args) -> int, or one of several
 # of a module, with NAME_HELP, add_NAME and run_NAME. Only the module of the chosen command is
 # imported, so help is quick and a missing extra hurts no other. An example, and words, go with it.
-WAY: dict[str, dict[str, tuple[str, str, str]]] = {
-    'With a recording of an IMU and positions, or a simulated one, in this order:': {
-        'simulate': ('simulate', '-o my_bag --laps 55', 'write a simulated bag'),
-        'import': ('simulate', 'drive.vbo -o my_bag', 'convert logger files'),
-        'inspect': ('looking', 'my_bag', 'is a bag good enough?'),
-        'train': ('train', 'my_bag -o model.npz --until 300', 'learn a model'),
-        'evaluate': ('evaluate', 'model.npz my_bag --from 300', 'score a model'),
-    },
-    'With a model:': {
-        'info': ('looking', 'model.npz', 'show what a model is'),
-        'view': ('view', 'model.npz my_bag', 'show it in a browser'),
-        'laps': ('running', 'model.npz my_bag', 'lap and sector times'),
-        'vehicle': ('running', 'model.npz its_bag -o its.json', 'measure another IMU'),
-        'replay': ('running', 'model.npz my_bag -o predictions', 'write the node topics'),
-        'status': ('status', '', 'watch running nodes'),
-    },
-    'Beside that (two-manifold COMMAND --help has all options of a command):': {
-        'learn': ('evaluate', 'my_bag', 'learn while driving'),
-        'atlas': ('fleet', 'add oval.npz yard.npz -o both.npz', 'one model, two routes'),
-        'merge': ('fleet', 'learned1 learned2 -o both.npz', 'two robots, one route'),
-        'compare': ('compare', 'my_bag', 'compare methods'),
-        'reproduce': ('reproduce', '--list', 'experiments of papers'),
-        'compile': ('simulate', '', 'compile all loops now'),
-    },
+# The first ones, in this order, make a model, and the next ones need one.
+COMMANDS = {
+    'simulate': ('simulate', '-o my_bag --laps 55', 'write a simulated bag'),
+    'import': ('simulate', 'drive.vbo -o my_bag', 'convert logger files'),
+    'inspect': ('looking', 'my_bag', 'is a bag good enough?'),
+    'train': ('train', 'my_bag -o model.npz --until 300', 'learn a model'),
+    'evaluate': ('evaluate', 'model.npz my_bag --from 300', 'score a model'),
+    'info': ('looking', 'model.npz', 'show what a model is'),
+    'view': ('view', 'model.npz my_bag', 'show it in a browser'),
+    'laps': ('running', 'model.npz my_bag', 'lap and sector times'),
+    'vehicle': ('running', 'model.npz its_bag -o its.json', 'measure another IMU'),
+    'replay': ('running', 'model.npz my_bag -o predictions', 'write the node topics'),
+    'status': ('status', '', 'watch running nodes'),
+    'learn': ('evaluate', 'my_bag', 'learn while driving'),
+    'atlas': ('fleet', 'add oval.npz yard.npz -o both.npz', 'one model, two routes'),
+    'merge': ('fleet', 'learned1 learned2 -o both.npz', 'two robots, one route'),
+    'compare': ('compare', 'my_bag', 'compare methods'),
+    'reproduce': ('reproduce', '--list', 'experiments of papers'),
+    'compile': ('simulate', '', 'compile all loops now'),
 }
-
-COMMANDS = {name: how for commands in WAY.values() for name, how in commands.items()}
-
-NODE = 'filter_node --ros-args -p model:=model.npz -r imu:=/imu', 'drive (ROS 2)'
 
 
 def overview() -> str:
     """Return the way through the commands, which fits a terminal of 80 columns and 24 lines."""
-    shown = [DESCRIPTION]
-    for heading, commands in WAY.items():
-        lines = [
-            (f'two-manifold {name} {example}'.rstrip(), words)
-            for name, (_, example, words) in commands.items()
-        ]
-        lines += [NODE] if 'view' in commands else []
-        shown += [heading, *(f'  {line:{len(NODE[0]) + 1}} {words}' for line, words in lines)]
+    shown = [
+        DESCRIPTION,
+        'In this order (two-manifold COMMAND --help has all options of a command):',
+    ]
+    for name, (_, example, words) in COMMANDS.items():
+        shown.append(f'  {f"two-manifold {name} {example}":53} {words}')
     return '\n'.join(shown)
 
 

@@ -276,11 +276,7 @@ subroutine = _kind(_nrt=False, forceinline=True, no_cpython_wrapper=True)
 """For a function that compiled ones call, and Python cannot: it compiles in half the time."""
 
 shared = _kind(_nrt=False, forceinline=True)
-"""
-For a function that Python calls and compiled ones do, in which it is inlined as subroutines are.
-
-Else it would give way to a function of the same name that is loaded already, with other last bits.
-"""
+"""For a function that Python and compiled ones call, inlined, or one loaded before is taken."""
 
 exact = _kind(_nrt=False, forceinline=True, fastmath=False)
 """For a function that is shared, and gives the bits that Python would give."""

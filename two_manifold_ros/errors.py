@@ -19,10 +19,7 @@ BAD_INPUT = 2
 """Exit status of a command for input that it cannot use, as argparse has it."""
 
 NO_USE = 3
-"""
-Exit status where a model is of no use: of `two-manifold train` and `trainer_node` if it would be,
-of `two-manifold evaluate` if nothing would have been published.
-"""
+"""Exit status of training a model of no use, and of an evaluation that publishes nothing."""
 
 
 class InputError(ValueError):

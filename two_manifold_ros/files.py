@@ -67,8 +67,7 @@ def replace_file(
         if mode is not None or old:
             temporary.chmod(stat.S_IMODE(old) if mode is None else mode)
         temporary.replace(target)
-        # A power cut could undo the renaming until the names in the folder are on the disk. The
-        # file is there, whether or not the file system and the rights to the folder allow that.
+        # Before that a power cut could undo the renaming; not every file system can.
         with suppress(OSError):
             handle = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
             try:

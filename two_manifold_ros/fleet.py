@@ -64,8 +64,7 @@ def spread(
 
     results_of: dict[int, Result | InputError] = {}
     done(0.0)
-    # The result of a task, unlike data that is scattered, is made again where each worker that has
-    # it is lost.
+    # A result, unlike scattered data, is made again where all that have it are lost.
     shared = client.submit(_same, function, pure=False)
     for future in _as_they_end([shared], client):
         # Or all that needs it would be done where it is. Without a worker that is said below.
@@ -259,8 +258,7 @@ def _started(workers: int) -> Iterator[Any]:
         n_workers=workers,
         threads_per_worker=1,
         processes=True,
-        # By default its pages are open to the network, and its scheduler runs what any user of
-        # this machine sends.
+        # By default its pages are open to the network, its scheduler to any user here.
         dashboard_address='127.0.0.1:0',
         worker_dashboard_address='127.0.0.1:0',
         security=distributed.Security.temporary(),

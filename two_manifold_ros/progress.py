@@ -20,8 +20,7 @@ PATIENCE_S = 2.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 60.0
 
 LEAST_SHARE = 0.05
-"""Share done before the time left is estimated: with half of it the start-up of a command counts,
-with twice as much the first estimates of a long training come late."""
+"""Share done before the time left is estimated: with half of it the start-up counts."""
 
 REDRAWN_S = 0.25
 

@@ -78,7 +78,7 @@ def test_each_claim_fails_where_its_order_is_broken_and_means_are_over_cars():
 
 
 def test_the_car_is_cut_and_opponents_are_set_as_in_the_paper():
-    protocol = slot_car.Protocol()
+    protocol = slot_car.SlotCarRuns(names=('kalman', 'hmm'))
     drive = run_to_recording(simulate(SlotCarSettings(seed=3, rate_hz=10.0), samples=3100))
     plan = protocol.plan(drive)
     train, (test,) = plan.train, plan.tests
@@ -91,12 +91,12 @@ def test_the_car_is_cut_and_opponents_are_set_as_in_the_paper():
     # Filtered: 100 ticks, 101, ... 350, and each predicts 1 to 100 ticks further.
     assert np.flatnonzero(test.scored).tolist() == list(range(99, 350))
     assert np.isfinite(test.truth[test.scored]).all()
-    kalman, hmm = protocol.methods(['kalman', 'hmm'])
+    kalman, hmm = protocol.methods()
     assert kalman.fit.keywords == {'states': 20, 'block_rows': 150}
     assert hmm.fit.keywords == {'states': (20,)}
 
 
 def test_a_method_that_fails_is_named():
-    tiny = slot_car.SMALL._replace(learned_ticks=90)
+    tiny = slot_car.SMALL._replace(learned_ticks=90, names=('kalman',))
     with pytest.raises(InputError, match=r'Kalman filter \(N4SID\) failed on slot car 3: '):
-        slot_car.fit(slot_car.SlotCarRuns(1, tiny, methods=('kalman',)), 3, lambda *_: None)
+        slot_car.fit(tiny, 3, lambda *_: None)

@@ -46,8 +46,7 @@ FORMAT = f'{CHECKPOINT_FORMAT} 3'
 """Format name in the header of every checkpoint; another number is refused."""
 
 KEPT = 3
-"""Newest files that are kept: with two, a damaged one would leave one; of models one runs, and one
-ran before."""
+"""Newest files that are kept: with two, a damaged one would leave one."""
 
 
 class NumberedFiles:

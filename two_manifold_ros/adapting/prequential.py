@@ -29,19 +29,16 @@ MOST_BLOCKS = 48
 """Newest blocks of a contest that count, and after which it ends: an error of long ago is none."""
 
 BETTER = 0.8
-"""Share of another error below which an error is smaller: of a model in place of another, and of a
-withheld filter beside the mean position. At 1 they would come and go."""
+"""Share of another error below which one is smaller: at 1 models would come and go."""
 
 USEFUL = 0.5
-"""Share of the mean position's error that wins no contest: near 1 a model that knows next to
-nothing would take the place of one that is silent."""
+"""Share of the mean position's error that wins no contest: near 1 a model knows nearly nothing."""
 
 SURE = 0.9999
 """Level of the t test of a contest: it is asked block after block for days."""
 
 MOVED = 0.1
-"""Spread of the positions in a block over the mean position's error, below which the vehicle
-stood; of a quarter of a circle it is .43."""
+"""Spread of the positions in a block over the mean position's error, below which it stood."""
 
 UNRESOLVED = frozenset({'filling', 'gap', 'converging', 'diverged'})
 """Causes for which nothing is published, though the filter finds nothing wrong with its input."""

@@ -20,19 +20,16 @@ if TYPE_CHECKING:
 
 
 LARGEST_ACCELERATION = 50.0
-"""Acceleration that no vehicle has, m/s^2: racing cars brake with as much, slot cars corner with
-30. With twice as much three wrong positions of a 1 Hz receiver that agree pass 100 m away."""
+"""Acceleration that no vehicle has, m/s^2: as racing cars brake; slot cars corner with 30."""
 
 LONGEST_STEP_NS = 2_000_000_000
-"""Longest step of references whose rate is not known, of ticks that count, and delay of
-predictions: a receiver of 1 Hz misses one position."""
+"""Longest step of references of unknown rate: a receiver of 1 Hz misses one position."""
 
 LEAST_GAP_NS = 250_000_000
 """Step between two positions across which they are interpolated at any rate, as in training."""
 
 MOVED_NS = 1_000_000_000
-"""How long positions elsewhere have to follow each other until the reference counts as moved; of a
-slow reference at least `gap_ns`. After a real move the right ones of so much time are lost."""
+"""How long positions elsewhere follow each other until the reference counts as moved, at least."""
 
 RELEARNED = 20
 """Positions after which the reach is learned again; the rate is that of as many steps."""
@@ -41,8 +38,7 @@ LEAST_STEPS = 5
 """Steps from which a rate is learned: two odd ones do not change their median."""
 
 NEWEST = 300
-"""Newest positions that the reach is learned from: most have to be right. With a third of it wrong
-ones would be used after a second at 50 Hz."""
+"""Newest positions that the reach is learned from: most have to be right."""
 
 
 class Fix(NamedTuple):

@@ -10,20 +10,16 @@ from dataclasses import dataclass, field
 from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP
 
 FIRST_S = 10.0
-"""Seconds with positions before the first attempt, which counts laps; no lap of a recording is as
-short."""
+"""Seconds with positions before the first attempt, which counts laps: no lap is as short."""
 
 GROWTH = 1.3
-"""Growth of the drive between two attempts while no lap is known: a route that closes right after
-one lap is known to be closed at 1.3 laps, before it is learned."""
+"""Growth of the drive between two attempts while no lap is known."""
 
 RISE = 1.5
-"""Error of a part over the largest usual one from which on it is unlike those before. The largest,
-because a filter errs more in some parts of each lap."""
+"""Error of a part over the largest usual one from which on it is unlike those before."""
 
 USUAL_PARTS = 2 * BLOCKS_PER_LAP
-"""Newest parts that are usual, and parts from the first unlike one to another that are a change.
-Two laps, as a new route takes."""
+"""Newest parts that are usual, and those between two unlike ones of a change: two laps."""
 
 
 @dataclass

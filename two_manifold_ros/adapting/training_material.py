@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
 
 NEWEST_LAPS = 16.0
-"""Newest laps that a model is trained on, so that later trainings of a route cost the same. Maps
-of them err about as much as those of all laps; of 12 laps up to 1.4 times."""
+"""Newest laps that a model is trained on: maps of them err about as much as those of all laps."""
 
 MET_ONCE = 'no place of the route was met twice yet: drive another lap'
 

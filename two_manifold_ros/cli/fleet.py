@@ -73,19 +73,11 @@ def chosen_bags(
         yield names, None
         return
     journal = ItemJournal(Path(f'{args.output}{BAGS_SUFFIX}'))
-    try:
-        # Routes that are named are wanted, however few drive them.
-        choice = _chosen(args, journal, 1 if names else FEWEST_BAGS)
-        args.bags = [paths[each] for each in choice.trained]
-        names = [names[each] for each in choice.trained] if names else names
-        yield names, partial(try_on_others, args, choice=choice, paths=paths)
-    except KeyboardInterrupt:
-        if count := len(journal):
-            on_stderr(
-                f'two-manifold: stopped: {count} surveys are kept in {journal.path}, from which '
-                'the same command goes on'
-            )
-        raise
+    # Routes that are named are wanted, however few drive them.
+    choice = _chosen(args, journal, 1 if names else FEWEST_BAGS)
+    args.bags = [paths[each] for each in choice.trained]
+    names = [names[each] for each in choice.trained] if names else names
+    yield names, partial(try_on_others, args, choice=choice, paths=paths)
 
 
 def _drop_duplicates(args: Namespace, names: Sequence[str]) -> list[str]:

@@ -54,17 +54,12 @@ def run_inspect(args: Namespace) -> int:
     if args.report and args.workers:
         msg = '--report draws recordings, which stay with the workers: leave out one of both'
         raise InputError(msg)
-    unread: dict[str, str] = {}
-
-    def refused(path: str, error: InputError) -> None:
-        if len(args.bags) == 1:
-            raise error
-        unread[path] = str(error)
-
     reading = replace(options.reading_options(args), need_positions=False)
     with options.fleet_of(args) as client, Progress('inspecting') as progress:
         done = partial(progress, 'inspecting')
-        reports = inspect_bags(args.bags, reading, client, done, refused)
+        reports, unread = inspect_bags(args.bags, reading, client, done)
+    if unread and len(args.bags) == 1:
+        raise InputError(*unread.values())
     for each in reports:
         options.say_notes(each.notes)
     for sentence in unread.values():

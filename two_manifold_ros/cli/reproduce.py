@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 import sys
-from tempfile import TemporaryFile
 import time
 from traceback import print_exception
 from typing import Any, TYPE_CHECKING
@@ -86,9 +85,6 @@ def run(args: Namespace) -> int:
         experiment.load()
     folder = Path(args.output)
     folder.mkdir(parents=True, exist_ok=True)
-    # A folder that nothing can be written into is refused now, not after the experiments.
-    with TemporaryFile(dir=folder):
-        pass
     done: list[dict[str, Any]] = []
     for each in chosen:
         done.append(_run(args, each, folder, alone=len(chosen) == 1))

@@ -220,29 +220,17 @@ def _routes_of(
     if isinstance(settings, RouteSettings) and not args.marks:
         routes = sort_by_route(recordings, names)
         for group in routes.values():
-            _say_lines(args, group)
+            if len(lines := sorted({each.line for each in group})) > 1:
+                args.say(
+                    f'two-manifold: note: {", ".join(lines)} share places and are lines on one '
+                    'map; --routes names them, and as MAP/NAME keeps their maps apart'
+                )
         if len(routes) == 1:
             (group,) = routes.values()
             line_of = {id(each.positions): each.line for each in group}
             recordings = [replace(each, line=line_of[id(each.positions)]) for each in recordings]
             routes = {'': recordings}
     return recordings, reports, routes
-
-
-def _say_lines(args: Namespace, group: Sequence[Recording]) -> None:
-    """Say which lines are on one map."""
-    lines = sorted({each.line for each in group})
-    together = ', '.join(lines)
-    if len(lines) < 2:
-        return
-    # Whoever names the map has asked for it.
-    if '/' in together:
-        args.say(f'two-manifold: note: {together} are lines on one map')
-        return
-    args.say(
-        f'two-manifold: note: {together} share places and are lines on one map; --routes names '
-        'them, and as MAP/NAME keeps their maps apart'
-    )
 
 
 def _models_of(

@@ -33,8 +33,7 @@ GOOD, FAIR, POOR, UNKNOWN, NO_USE = WORDS = ('good', 'fair', 'poor', 'unknown', 
 """All words, the best first."""
 
 LIMITS = ((GOOD, USEFUL / 4.0), (FAIR, USEFUL / 2.0), (POOR, 1.0))
-"""Shares of the error of the mean position that a model of use stays below: each better word
-halves the error, as an ellipse that makes a filter unsure is half of one that it withholds."""
+"""Shares of the error of the mean position a model stays below: each better word halves it."""
 
 OF_LAPS = ('no_laps', 'few_laps')
 """Findings with which ``train`` has too little to hold out."""
@@ -115,8 +114,7 @@ def of_inspection(reports: Sequence[Report], args: Namespace) -> Verdict:
         covered = sum(each.coverage for each in placed) / len(reports)
         there += f' with positions for {_percent(covered)} of the time'
     found = {each[1].code: each for each in folded_warnings(reports)}
-    # All bags together may have laps to hold out, and bags without may be drives of a network,
-    # which `train` finds out.
+    # Together bags may have laps to hold out, or be drives of a network.
     if count >= FEWEST_LAPS:
         found = {code: each for code, each in found.items() if code not in OF_LAPS}
     passed = OF_LAPS if len(reports) >= LEAST_DRIVES else ()

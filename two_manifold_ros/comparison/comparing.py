@@ -188,8 +188,7 @@ class Plan(NamedTuple):
 
 
 SHARE = 0.3
-"""Of a single recording, at its end, that is followed by default; a share of laps that leaves
-most for learning. Half as much makes errors depend on single laps."""
+"""Of a single recording, at its end, that is followed: with half, errors depend on single laps."""
 
 
 def plan_share(recording: Recording, settings: TrainingSettings, share: float = SHARE) -> Plan:

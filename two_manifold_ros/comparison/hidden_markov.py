@@ -38,8 +38,7 @@ LEAST_GAIN = 1e-4
 """Log-likelihood for each symbol; EM ends with a pass that gains less."""
 
 SYMBOLS = 400
-"""At most, in the codebook: fewer round an observation more coarsely, of more each is seen more
-rarely in each state."""
+"""At most, in the codebook: fewer are coarser, of more each is seen more rarely in each state."""
 
 RESTARTS = 3
 """Of the clustering into states; the likeliest counts, and the time to learn grows with them."""
@@ -48,8 +47,7 @@ WIDTH = 4.0
 """Of ``Codebook.nearness``: a small one keeps symbols to themselves, a large makes all alike."""
 
 PSEUDO_COUNT = 1e-2
-"""Added to every counted transition and emission: far below one visit, so that it only keeps what
-was never counted from being impossible."""
+"""Added to every counted transition and emission: what was never counted is not impossible."""
 
 
 @dataclass(frozen=True)

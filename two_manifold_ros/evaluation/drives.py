@@ -145,10 +145,8 @@ def fleets_of(scores: Sequence[DriveScore]) -> dict[str, Fleet]:
         raise InputError(msg)
 
     def grouped(scores: Sequence[DriveScore], name: str) -> dict[str, list[DriveScore]]:
-        groups: dict[str, list[DriveScore]] = {}
-        for each in sorted(scores, key=lambda each: str(getattr(each, name))):
-            groups.setdefault(getattr(each, name), []).append(each)
-        return groups
+        values = sorted({getattr(each, name) for each in scores})
+        return {v: [each for each in scores if getattr(each, name) == v] for v in values}
 
     def totals(scores: Sequence[DriveScore], name: str) -> dict[str, Total]:
         return {value: total_of(group) for value, group in grouped(scores, name).items()}

@@ -34,8 +34,7 @@ AFTERWARDS = 0
 """Stands for the number of a lap where positions have ended: the IMU is alone."""
 
 SHORTEST_LAP = 0.5
-"""Share of a lap below which the end of a stream counts with the lap before: its error would be
-that of a few places. Half of that would leave such rows, twice as much would hide nearly a lap."""
+"""Share of a lap below which the end of a stream counts with the lap before."""
 
 
 @dataclass(frozen=True)
@@ -262,8 +261,7 @@ class _Stream:
                         add_reference(fixes[fix], float(places[fix, 0]), float(places[fix, 1]))
                         fix += 1
                 if look < len(looks) and samples[look] == sample:
-                    # The next one is due a tick later. It comes with the first sample after that
-                    # tick, which may be missing for as long as the filter bridges.
+                    # The next one is due a tick later, or with the first sample after that.
                     running = (live if isinstance(live, Filter) else live.filter).running
                     held_ns = running.period_ns + running.max_gap_ns
                     if newest is not None and 0 <= stamp - newest.stamp_ns <= held_ns:

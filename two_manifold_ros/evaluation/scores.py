@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 
 REACH_NS = 250_000_000
-"""Before and after a stamp between which the direction of travel is taken: longer cuts through
-chicanes, and in a shorter time the noise of a camera turns it."""
+"""Before and after a stamp between which the direction of travel is taken: more cuts chicanes."""
 
 
 @dataclass(frozen=True)

@@ -333,8 +333,7 @@ def record_slow(settings: SlowSettings, rng: np.random.Generator) -> tuple[Float
 
 def slowest(coordinates: Floats) -> Floats:
     """Return the first of (n, m) coordinates that is a function of all points: (n,)."""
-    # The indicator of a point far from all others may come first: more than half of its square is
-    # on one point.
+    # The indicator of one far point, which has most of its square, may come first.
     squares = np.square(coordinates - coordinates.mean(axis=0))
     spread = squares.max(axis=0) <= 0.5 * squares.sum(axis=0)
     return coordinates[:, int(spread.argmax())]

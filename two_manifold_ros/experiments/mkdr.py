@@ -23,6 +23,15 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
 
 
+class Settings(NamedTuple):
+    """Settings of an experiment, and limits of correlations or shares that it is judged by."""
+
+    size: tuple[int, ...]  # points per angle of the torus, rows and columns of the globe, pictures
+    eigenvectors: int  # in which the response is found
+    limits: tuple[float, ...]
+    trials: int = 1
+
+
 class Projection(NamedTuple):
     """Points projected onto the first direction that predicts their response."""
 
@@ -106,24 +115,13 @@ def angles_of_grid(side: int) -> Floats:
     return np.stack(np.meshgrid(angles, angles, indexing='ij')).reshape(2, -1)
 
 
-class TorusSettings(NamedTuple):
-    """Settings of the experiment on a torus, and limits that it is judged by."""
-
-    side: int = 31  # points of the grid along each angle; as many in all are drawn at random
-    eigenvectors: int = 50  # in which the response is found
-    trials: int = 5  # random sets
-    clean: float = 0.95  # least correlation
-    noisy: float = 0.93
-    slack: float = 0.03  # by which it may be less for responses that were hidden
-
-
 Torus = tuple['Floats', Projection, Projection]
 """The points of a grid on a torus, and the projections of the grid and of a random set."""
 
 
-def fit_torus(settings: TorusSettings, seed: int, report: lab.Progress) -> Torus:
+def fit_torus(settings: Settings, seed: int, report: lab.Progress) -> Torus:
     """Predict a disk on a torus, from a grid and from noisy points at random angles."""
-    grid, responses = on_torus(*angles_of_grid(settings.side))
+    grid, responses = on_torus(*angles_of_grid(*settings.size))
     rng = np.random.default_rng(seed)
     points, noisy = on_torus(*rng.uniform(0.0, 2.0 * np.pi, (2, len(grid))))
     points = points + 0.1 * rng.standard_normal(points.shape)
@@ -134,19 +132,19 @@ def fit_torus(settings: TorusSettings, seed: int, report: lab.Progress) -> Torus
     return grid, first, second
 
 
-def score_torus(settings: TorusSettings, found: list[Torus]) -> list[lab.Claim]:
+def score_torus(settings: Settings, found: list[Torus]) -> list[lab.Claim]:
     """Claim that the response is linear in one direction, of a grid and of noisy points."""
-    claims = []
+    claims, (clean, broad, slack) = [], settings.limits
     for name, paper, each, least in (
-        ('grid', 'Fig. 2a, a line', [found[0][1]], settings.clean),
-        ('noisy', 'Fig. 2b, a broad line', [noisy for _, _, noisy in found], settings.noisy),
+        ('grid', 'Fig. 2a, a line', [found[0][1]], clean),
+        ('noisy', 'Fig. 2b, a broad line', [noisy for _, _, noisy in found], broad),
     ):
         what = f'{name}: correlation of the first central direction with the response'
         mean = float(np.mean([one.correlation for one in each]))
         hidden = float(np.mean([one.hidden_correlation for one in each]))
         claims += [
             lab.at_least(what, paper, mean, least),
-            lab.at_least(f'{what}, where hidden', 'not in it', hidden, least - settings.slack),
+            lab.at_least(f'{what}, where hidden', 'not in it', hidden, least - slack),
             claim_one_direction(name, each, 0.9),
         ]
     return claims
@@ -182,8 +180,10 @@ def draw_torus(found: list[Torus]) -> list[lab.Panel]:
     return panels + projection_panels(grid, 'response') + projection_panels(noisy, 'noisy')
 
 
-_QUICK_TORUS = TorusSettings(14, 20, 1, clean=0.9, noisy=0.85, slack=0.15)
-run_torus = lab.Runner(TorusSettings(), _QUICK_TORUS, fit_torus, score_torus, draw_torus)
+# Of the grid, of noisy points, and by how much less where responses are hidden.
+_TORUS = Settings((31,), 50, (0.95, 0.93, 0.03), trials=5)
+_QUICK_TORUS = Settings((14,), 20, (0.9, 0.85, 0.15))
+run_torus = lab.Runner(_TORUS, _QUICK_TORUS, fit_torus, score_torus, draw_torus)
 
 
 class Globe(NamedTuple):
@@ -243,31 +243,19 @@ def temperatures_on(globe: Globe, seed: int) -> Floats:
     return np.asarray(bands + waves + highlands + weather)
 
 
-class SphereSettings(NamedTuple):
-    """Settings of the experiment on the globe, and its limit."""
-
-    rows: int = 44  # of the grid
-    columns: int = 72
-    eigenvectors: int = 100  # in which the temperature is found
-    explained: float = 0.85  # least share of the variance
-    trials: int = 1
-
-
-def fit_sphere(settings: SphereSettings, seed: int, _: lab.Progress) -> tuple[Globe, Projection]:
+def fit_sphere(settings: Settings, seed: int, _: lab.Progress) -> tuple[Globe, Projection]:
     """Predict a temperature on the globe from where it was measured."""
-    globe = Globe.of(settings.rows, settings.columns)
+    globe = Globe.of(*settings.size)
     eigenvectors = eigenvectors_of(globe.points, settings.eigenvectors, neighbours=8)
     return globe, project(eigenvectors, temperatures_on(globe, seed), seed)
 
 
-def score_sphere(
-    settings: SphereSettings, found: list[tuple[Globe, Projection]]
-) -> list[lab.Claim]:
+def score_sphere(settings: Settings, found: list[tuple[Globe, Projection]]) -> list[lab.Claim]:
     """Claim that the temperature is linear in a direction, and not in the places."""
     globe, projection = found[0]
     linear = multiple_correlation(globe.places, projection.responses) ** 2
     what = 'share explained by linear regression on'
-    direction, least = f'{what} the central direction', settings.explained
+    direction, (least,) = f'{what} the central direction', settings.limits
     hidden = projection.hidden_correlation**2
     return [
         lab.at_least(direction, 'Fig. 4b, largely linear', projection.correlation**2, least),
@@ -290,8 +278,8 @@ def draw_sphere(found: list[tuple[Globe, Projection]]) -> list[lab.Panel]:
     return panels + projection_panels(projection, 'temperature (degrees Celsius)')
 
 
-_QUICK_SPHERE = SphereSettings(14, 24, 30, explained=0.8)
-run_sphere = lab.Runner(SphereSettings(), _QUICK_SPHERE, fit_sphere, score_sphere, draw_sphere)
+_SPHERE, _QUICK_SPHERE = Settings((44, 72), 100, (0.85,)), Settings((14, 24), 30, (0.8,))
+run_sphere = lab.Runner(_SPHERE, _QUICK_SPHERE, fit_sphere, score_sphere, draw_sphere)
 
 
 HEIGHT, WIDTH, FINER = 110, 80, 2
@@ -316,8 +304,7 @@ SNOWMAN: tuple[tuple[tuple[float, ...], tuple[float, ...], float], ...] = (
     ((29, 40, 14), (1.8, 34, 1.8), 0.4),  # broom
     ((29, 10, 14), (4.5, 8, 4.5), 0.7),  # its brush
 )
-"""Ellipsoids: centre and half-axes in pixels above where it stands (right, up, ahead), and
-brightness."""
+"""Ellipsoids: centre and half-axes, pixels right, up, ahead of where it stands; brightness."""
 
 
 def render(turns: Floats, leans: Floats, shifts: Floats) -> Floats:
@@ -372,23 +359,13 @@ def _put_ellipsoid(
     depth[rows, columns] = np.where(visible, centre[2] + ahead, depth[rows, columns])
 
 
-class ImageSettings(NamedTuple):
-    """Settings of the experiment, and limits that it is judged by."""
-
-    pictures: int = 1_000
-    eigenvectors: int = 100  # in which the turn is found
-    known: float = 0.85  # least correlation with turns that the direction was found from
-    hidden: float = 0.8  # and with others
-    trials: int = 1
-
-
 Turned = tuple['Floats', 'Floats', Projection]
 """Pictures, how the snowman is turned in each, degrees, and the direction that shows it."""
 
 
-def fit_images(settings: ImageSettings, seed: int, report: lab.Progress) -> Turned:
+def fit_images(settings: Settings, seed: int, report: lab.Progress) -> Turned:
     """Find the turn of a snowman among all that changes in its pictures."""
-    rng, count = np.random.default_rng(seed), settings.pictures
+    rng, (count,) = np.random.default_rng(seed), settings.size
     turn, lean = rng.uniform(-45.0, 45.0, count), rng.uniform(-10.0, 10.0, count)
     pictures = render(turn, lean, rng.uniform(-5.0, 5.0, (count, 2)))
     report('what shows its turn', 0.6)
@@ -403,16 +380,16 @@ def fit_images(settings: ImageSettings, seed: int, report: lab.Progress) -> Turn
     return pictures, turn, project(eigenvectors, turn, seed)
 
 
-def score_images(settings: ImageSettings, found: list[Turned]) -> list[lab.Claim]:
+def score_images(settings: Settings, found: list[Turned]) -> list[lab.Claim]:
     """Claim that one direction shows the turn, and the bottom eigenvectors do not."""
     _, turn, projection = found[0]
     bottom = multiple_correlation(projection.eigenvectors[:, :3], turn)
     what = 'correlation of the first direction with the turn'
     together = 'correlation of the bottom three eigenvectors, together, with the turn'
-    hidden = projection.hidden_correlation
+    hidden, (known, least) = projection.hidden_correlation, settings.limits
     return [
-        lab.at_least(what, 'Fig. 6b, fairly well', projection.correlation, settings.known),
-        lab.at_least(f'{what}, where hidden', 'not in it', hidden, settings.hidden),
+        lab.at_least(what, 'Fig. 6b, fairly well', projection.correlation, known),
+        lab.at_least(f'{what}, where hidden', 'not in it', hidden, least),
         lab.at_most(together, 'Fig. 7b, no structure', bottom, 0.5),
     ]
 
@@ -428,5 +405,6 @@ def draw_images(found: list[Turned]) -> list[lab.Panel]:
     return shown + projection_panels(projection, 'turn (degrees)')
 
 
-_QUICK_IMAGES = ImageSettings(150, 30, known=0.65, hidden=0.4)
-run_images = lab.Runner(ImageSettings(), _QUICK_IMAGES, fit_images, score_images, draw_images)
+# With turns that the direction was found from, and with others.
+_IMAGES, _QUICK_IMAGES = Settings((1_000,), 100, (0.85, 0.8)), Settings((150,), 30, (0.65, 0.4))
+run_images = lab.Runner(_IMAGES, _QUICK_IMAGES, fit_images, score_images, draw_images)

@@ -135,8 +135,7 @@ def learn_online(symbols: Ints, ends: Sequence[int], *, one_by_one: bool = False
     among 20,000 are one sample with a weight, and 64 of these are one update.
     """
     codes, chunk = codes_of(symbols), 20_000
-    # All directions are kept, because what is cut off is lost; the transition does not depend on
-    # the ridge.
+    # All directions are kept: what is cut off is lost. The ridge does not matter here.
     settings = LearnerSettings(RANK, 2**LENGTH, 1e-6, fold_every=1 if one_by_one else 64)
     learner = OnlineLearner(settings, CONSTANT, len(CONSTANT), 2)
     found, begin = [], 0

@@ -46,19 +46,18 @@ READ_LINEARLY = {
     kernel: own(*(f'{e}, linear read-out' for e in (kernel, title)), kernel=kernel, **_AS_PRINTED)
     for kernel, title in (('gaussian', 'HSE-HMM'), ('laplacian-eigenmap', 'manifold HSE-HMM'))
 }
-"""
-The two HSE-HMMs once more as the paper reads them: by linear regression on the state.
-
-Sharpened weights forgive a state from which nothing can be read linearly.
-"""
+"""The two HSE-HMMs once more as the paper reads them: by linear regression on the state."""
 
 HZ = 10.0
 """Ticks in a second."""
 
 
-class Protocol(NamedTuple):
-    """How a car is learned and followed, by default as in the paper."""
+class SlotCarRuns(NamedTuple):
+    """How cars are learned and followed, by default as in the paper."""
 
+    trials: int = 5  # simulated cars, each with a seed of its own
+    slack: float = 1.0  # factor by which an error that should be the smaller may be larger
+    names: tuple[str, ...] = METHODS
     settings: RouteSettings = RouteSettings(
         rate_hz=HZ, window=150, states=20, neighbours=50, horizons=tuple(range(101))
     )
@@ -69,7 +68,9 @@ class Protocol(NamedTuple):
 
     def plan(self, recording: Recording) -> Plan:
         """Return what is learned from and followed; raise ``InputError`` if it is too short."""
-        learned_s, followed_s, all_s = (each / HZ for each in self[1:4])
+        learned_s, followed_s, all_s = (
+            each / HZ for each in (self.learned_ticks, self.followed_ticks, self.all_ticks)
+        )
         learned = recording.between(None, learned_s)
         followed = recording.between(all_s - followed_s, all_s)
         train = TrainSplit((learned,), build_dataset([learned], self.settings), self.settings)
@@ -78,8 +79,8 @@ class Protocol(NamedTuple):
         scored = (filtered >= fewest) & (filtered <= most)
         return Plan(train, (replace(test, scored=scored),))
 
-    def methods(self, names: Sequence[str]) -> list[Method]:
-        """Return methods by name; opponents have as many states as the others."""
+    def methods(self) -> list[Method]:
+        """Return the methods; opponents have as many states as the others."""
         states, window = self.settings.states, self.settings.window
         settled: dict[str, dict[str, Any]] = {
             'kalman': {'states': states, 'block_rows': window},
@@ -87,35 +88,27 @@ class Protocol(NamedTuple):
         }
         return [
             each._replace(fit=partial(each.fit, **settled.get(each.name, {})))
-            for each in methods_named(names)
+            for each in methods_named(self.names)
         ]
 
 
-class SlotCarRuns(NamedTuple):
-    """Settings of the experiment, and its limit."""
-
-    trials: int = 5  # simulated cars, each with a seed of its own
-    protocol: Protocol = Protocol()  # ticks that are learned from and followed
-    slack: float = 1.0  # factor by which an error that should be the smaller may be larger
-    methods: tuple[str, ...] = METHODS
-
-
-SMALL = Protocol(
-    replace(Protocol().settings, window=40, neighbours=30, horizons=tuple(range(21))),
+SMALL = SlotCarRuns(
+    trials=1,
+    slack=1.5,
+    settings=replace(SlotCarRuns().settings, window=40, neighbours=30, horizons=tuple(range(21))),
     learned_ticks=700,
     followed_ticks=200,
     all_ticks=900,
     extents=(60, 170),
 )
-"""Protocol of the quick form."""
+"""The quick form."""
 
 
 def fit(settings: SlotCarRuns, car: int, report: lab.Progress) -> Comparison:
     """Drive a car and run all methods on it; raise InputError if one fails."""
-    protocol = settings.protocol
-    methods = [*protocol.methods(settings.methods), *READ_LINEARLY.values()]
-    driven = simulate(SlotCarSettings(car, HZ), samples=protocol.all_ticks + 1)
-    comparison = compare(protocol.plan(run_to_recording(driven)), methods, report)
+    methods = [*settings.methods(), *READ_LINEARLY.values()]
+    driven = simulate(SlotCarSettings(car, HZ), samples=settings.all_ticks + 1)
+    comparison = compare(settings.plan(run_to_recording(driven)), methods, report)
     for result in comparison.results:
         if result.failure is not None:
             msg = f'{result.title} failed on slot car {car}: {result.failure}'
@@ -216,4 +209,4 @@ def draw(found: list[Comparison]) -> list[lab.Panel]:
     return [*panels, lab.panel(title, *curves, xlabel='seconds ahead')]
 
 
-run = lab.Runner(SlotCarRuns(), SlotCarRuns(1, SMALL, 1.5), fit, score, draw)
+run = lab.Runner(SlotCarRuns(), SMALL, fit, score, draw)

@@ -55,14 +55,11 @@ class FilmSettings:
     # On the covariance of single frames: the more alike successive frames are, the larger.
     ridge: float
 
-    # Share of a window after which a frame counts 1/e as much as the present one. A window is a
-    # whole circuit: if all frames counted alike, two visits of a place would differ.
+    # Share of a window after which a frame counts 1/e: else two visits of a place would differ.
     fading: float = 0.25
-    # Bandwidth of the kernel of single frames, in median distances between them: successive frames
-    # are nearly the same, and a filter would count sharp evidence many times over.
+    # Bandwidth of the kernel of frames, in median distances: frames in a row are nearly the same.
     breadth: float = 2.0
-    # Frames that share an update of the bases, which cuts directions off (Boots & Gordon 2011,
-    # eq. 9), after which the filter adopts the model.
+    # Frames that share an update, which cuts directions off (Boots & Gordon 2011, eq. 9).
     together: int = 10
     buffer: float = 1.3  # directions kept, in states; more than used, for the same reason
     lost: int = 12  # frames in a row, half a second, that a belief may contradict

@@ -92,10 +92,7 @@ SHARE = 0.03
 """Chance in a tick that the vehicle is where the newest window puts it, whatever was believed."""
 
 SMALLEST_EVIDENCE = 0.1
-"""
-Below this share an update is mostly cancellation, and dividing by so little would blow the state
-up: the observation is rejected (mathematics, section 6.5).
-"""
+"""Below this an update is mostly cancellation: the observation is rejected (mathematics, 6.5)."""
 
 
 class Recollection:

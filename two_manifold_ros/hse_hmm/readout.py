@@ -19,10 +19,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 FLOOR_SHARE = 5e-4
-"""
-Standard deviation added to each target, in spreads of the target over training, so that no
-covariance is singular: half a millimetre on a slot track.
-"""
+"""Deviation added to each target, in its spreads over training: no covariance is singular."""
 
 
 LEVELS = (0.68, 0.95)
@@ -304,8 +301,7 @@ def calibration_factors(errors: Floats, covariances: Floats, noise: Floats) -> F
         whole = share_factor(squared_mahalanobis(found, covariances[known, column]))
         factors[column] = whole
         if noise[column] > 0.0:
-            # Noise that is larger than the errors that hold it is none: fixes so rare that the way
-            # between them passes for noise. Both are estimates, each within about a tenth.
+            # Noise larger than the errors that hold it is none; both are known to a tenth.
             middle = float(np.median(np.square(found).sum(axis=1))) / (2.0 * math.log(2.0))
             limits = [0.9 * middle, 1.1 * middle]
             share = float(np.interp(noise[column], limits, [LEAST_LEFT, 1.0]))

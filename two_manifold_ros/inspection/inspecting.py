@@ -254,19 +254,12 @@ def inspect_bags(
     options: ReadingOptions,
     client: Any = None,  # noqa: ANN401 - of an extra
     done: Callable[[float], None] = lambda _: None,
-    refused: Callable[[str, InputError], None] | None = None,
-) -> list[Report]:
-    """Read bags and inspect them, see `fleet.spread`; ``refused`` gets those it cannot read."""
+) -> tuple[list[Report], dict[str, str]]:
+    """Read bags and inspect them, see `fleet.spread`; also why others cannot be read, by path."""
     found = spread(partial(_inspected, options), paths, client, done)
-    reports = []
-    for path, each in zip(paths, found, strict=True):
-        if isinstance(each, Report):
-            reports.append(each)
-        elif refused is None:
-            raise InputError(each)
-        else:
-            refused(path, InputError(each))
-    return reports
+    pairs = zip(paths, found, strict=True)
+    unread = {path: each for path, each in pairs if isinstance(each, str)}
+    return [each for each in found if isinstance(each, Report)], unread
 
 
 def _inspected(options: ReadingOptions, path: str) -> Report | str:

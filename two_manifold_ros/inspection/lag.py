@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 
 FURTHEST_S = 2.0
-"""Lags of a camera or receiver, to both sides, seconds. Twice as far, one curve of a short track
-looks like the next; half as far leaves slow cameras out."""
+"""Lags of a camera or receiver, to both sides, seconds: twice as far, curves look alike."""
 
 SHOWN = 0.36
 """Share of a motion that a sensor has to explain to show a lag: a correlation of .6."""
@@ -168,8 +167,7 @@ SURELY, LEAST_UNEXPLAINED = math.log(2.0), 0.1
 and the share that slip, slopes and noise leave unexplained even at the right lag."""
 
 MOST_POINTS = 1 << 16
-"""Points of a stream that lags of any length are searched with, in some 150 MB: longer streams
-have longer steps, and none is searched beyond 5 hours."""
+"""Points of a stream that lags of any length are searched with, in some 150 MB, up to 5 hours."""
 
 
 def _moments(early: Floats, late: Floats, size: int) -> Iterator[Floats]:
@@ -298,8 +296,7 @@ def _near_lag(positions: PositionStream, imu: ImuStream, usual: Motion | None) -
     lags = np.array([each.lag_s for each in usable])
     # Slip, banking and the way from IMU to reference point move even a good one by 10 ms.
     weights = 1 / (np.array([each.error_s for each in usable]) ** 2 + 0.01**2)
-    # Two standard errors to either side hold the truth nineteen times in twenty; slip and the
-    # place of the IMU add half the difference.
+    # Two standard errors hold nineteen times in twenty; half the difference is for slip.
     uncertainty = np.hypot(2.0 / np.sqrt(weights.sum()), np.ptp(lags) / 2)
     return Lag(float(np.average(lags, weights=weights)), float(uncertainty), tuple(usable))
 
@@ -315,8 +312,7 @@ def agreed_lags(lags: Sequence[Lag]) -> list[Lag]:
     if (np.abs(seconds - mean) > uncertainties).any():
         return list(lags)
     # What slip and mounting do is the same in all of them, so more of them are no surer.
-    witnesses = tuple(witness for lag in known for witness in lag.witnesses)
-    return [Lag(mean, float(uncertainties.min()), witnesses)] * len(lags)
+    return [Lag(mean, float(uncertainties.min()))] * len(lags)
 
 
 def gyroscope_lag(motion: Motion) -> SensorLag:

@@ -25,8 +25,7 @@ def is_jump(seconds: Floats, positions: Floats, gap_s: float) -> Bools:
 
 
 SMOOTHING_S = 0.6
-"""Seconds over which a cubic is fitted to positions: half lets noise into the course, twice cuts
-the bends of small tracks."""
+"""Seconds over which a cubic is fitted to positions: half lets noise in, twice cuts bends."""
 
 LONGEST_HOLE_S = 600.0
 """What counts of a hole, s, so that the number of messages bounds all work, and no clock."""

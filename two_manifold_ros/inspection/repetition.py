@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 USEFUL = 0.5
-"""Share of the mean position's error that parts left out have to be followed with: at most .34 on
-drives that are followed well, at least .55 where no method is of use."""
+"""Share of the mean position's error that parts left out have to be followed with."""
 
 LEAST_PUBLISHED = 0.1
 """Share of ticks of parts left out that a filter has to publish; 39 % and more can be located."""
@@ -121,8 +120,7 @@ def measure_repetition(
         return UNKNOWN
     every = np.concatenate(points)
     every = every[np.linspace(0, len(every) - 1, min(len(every), POINTS)).astype(np.int64)]
-    # The nearest point of another pass the same way, within a tenth of the extent, as wide as the
-    # gates at which laps are counted.
+    # The nearest point of another pass the same way, within a tenth of the extent.
     places, headings = every[:, 1:3], every[:, 3:5]
     headings = headings / np.linalg.norm(headings, axis=1, keepdims=True)
     width = 0.1 * float(np.linalg.norm(np.ptp(places, axis=0)))

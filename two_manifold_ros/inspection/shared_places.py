@@ -26,27 +26,22 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats
 
 SHARED = 0.1
-"""Share of the places of one recording on which another one drives as well, if one map holds both.
-Tram lines with a trunk share six tenths; roads that cross share a few places."""
+"""Share of the places of one recording on which another one drives, if one map holds both."""
 
 SHARED_LAPS = 0.5
 """The same where laps close, on average of both recordings: more of the places than not."""
 
 LINE_SHARE = 0.05
-"""Share of the extent of laps by which laps of two days, drivers or calibrations may lie apart, as
-no bag by itself shows. At .03 days .3 m apart on tracks of 5 m fall apart, at .07 tracks that
-cross fall together."""
+"""Share of the extent of laps by which laps of two days or calibrations may lie apart."""
 
 LONG_STRETCH_S = 3.0
-"""Seconds at the usual speed along which lines of one map drive on one road, whatever they share:
-as long as a usual window, see `build_dataset`, which a shorter stretch never fills."""
+"""Seconds along which lines of one map drive on one road, whatever they share: a usual window."""
 
 SAME_ROUTE = 0.75
 """The same, if both are of one and the same route: days of one share nine tenths and more."""
 
 LOOK_S = 0.1
-"""Seconds between positions that are compared. Roads beside each other fall together up to 16
-steps apart, see `merge_passes`: at 20 m/s up to 32 m, and with twice as many seconds 64 m."""
+"""Seconds between positions that are compared: roads up to 16 steps apart fall together."""
 
 PAUSE_NS = 10 * 10**9
 """Shorter steps of the stamps do not part what is compared: messages are lost on the way."""

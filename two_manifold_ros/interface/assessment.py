@@ -217,11 +217,9 @@ class InputLimits:
     most_in_a_row = 20
     # Share of messages not used above which there is a warning.
     most_rejected_share = 0.05
-    # Seconds by which stamps may be ahead of the clock of the node: Nav2 waits for a transform
-    # for 0.1 to 1 s; clocks that NTP sets differ by some milliseconds.
+    # Seconds by which stamps may be ahead of the own clock: Nav2 waits for a transform as long.
     most_ahead_s = 1.0
-    # Seconds in which publishers are found and their first message comes: the middleware takes
-    # one to three. With half, a busy machine warns of publishers that are there.
+    # Seconds in which publishers are found and their first message comes: usually one to three.
     discovery_s = 5.0
 
 

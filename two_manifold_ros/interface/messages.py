@@ -159,8 +159,7 @@ UNIFORM_ANGLE_VARIANCE = math.pi**2 / 3
 """Variance of an angle about which nothing is known, rad^2."""
 
 UNKNOWN_VARIANCE = 1e6
-"""Variance on axes about which the filter knows nothing (m^2, rad^2 and per second): large and
-not zero, so that who inverts the matrix neither fails nor believes the 0 in these fields."""
+"""Variance where nothing is known (m^2, rad^2 and per second): large, or some believe the 0."""
 
 
 def stamp_fields(stamp_ns: int) -> Message:

@@ -41,8 +41,7 @@ class Parameter:
     """A parameter of a node, as it is declared and documented."""
 
     name: str
-    # Also gives the type. An array of strings holds one empty string where it is empty, because
-    # neither YAML files nor rclpy know the type of an array without entries.
+    # Also gives the type. Empty arrays of strings hold an empty string, or have no type.
     default: Value
     description: str
     settable: Settable = Settable.NEVER

@@ -20,15 +20,13 @@ if TYPE_CHECKING:
 
 
 SURE_YAW = 0.2
-"""Standard deviation of the course, radians, above which it does not turn the frame: with twice
-as much a vehicle that creeps turns it; with half, one whose belief is wide waits for longer."""
+"""Standard deviation of the course, radians, above which it does not turn the frame."""
 
 DRIFT = math.radians(1.0) ** 2 / 60.0
 """Variance by which an odometry's yaw drifts, rad^2/s: a degree in a minute, as a gyroscope."""
 
 LONGEST_S = 0.5
-"""Time without a pose that is bridged, seconds: at 1 m/s^2 a vehicle is off by 0.12 m then, and
-at twice as much by four times as far. A message that is later is of an odometry that restarted."""
+"""Time without a pose that is bridged, seconds: at 1 m/s^2 a vehicle is off by 0.12 m then."""
 
 KEPT_S = 2.0
 """Age of poses, seconds: estimates are late by ``reorder_s``, .4 s at most, and by a tick."""

@@ -67,10 +67,7 @@ MOST_UNEVEN = 0.75
 """Spread of the speed above which a path is along no loop, see `unevenness`: .7 at most on one."""
 
 MOST_DOUBT = 0.05
-"""
-Share of what is read that each further lap leaves unexplained, to the power of the further laps: a
-path that may choose its speed finds a share of any drive again, but not on each of many laps.
-"""
+"""Share of what is read that each further lap leaves unexplained, to the power of these laps."""
 
 LEAST_EXPLAINED = 0.6
 """Share that other laps explain, at least: .7 and more on loops, .54 at most without one."""
@@ -285,8 +282,7 @@ def lay_around(series: Series, lap: float) -> Ring:
     rows = np.where(known[:, None], seen, np.nan)
     spread = seen[known].var(axis=0) + 1e-9
     usual = np.array([STAYS, 1.0 - STAYS - 1.1 * SKIPS, SKIPS, 0.1 * SKIPS])
-    # A step does not depend on the one before, unlike where laps are aligned: the way around a
-    # wrong ring has to show by its uneven speed.
+    # Steps are independent, unlike in aligning: a wrong ring has to show by uneven speed.
     gears = np.array([[0.0, 0.5 * OUTLIER**2 * channels]])
     rings = []
     for start in [int((len(seen) - phases) * (k + 1) / (STARTS + 1)) for k in range(STARTS)]:

@@ -295,8 +295,7 @@ class AnisotropicTransition(LocalMetric):
     targets: Ints  # (e,) int64
     places: Floats  # (e, r)
     factors: Floats  # (n,), q^-alpha
-    # Typical distance of two training points, in the ordinary distance: at several times as much
-    # a point resembles nothing, which metrics do not see across all their directions.
+    # Typical distance of training points: at several times as much a point resembles nothing.
     reach: float
 
     def weights(self, squared: Floats) -> Floats | None:
@@ -384,8 +383,7 @@ class AnisotropicDiffusion:
     # process itself, twice, where the points are its stationary distribution, and errors at the
     # edge of the points are an order smaller.
     density: float = 0.0
-    # Of the mean of the two squared distances of a pair, from 0 to 1. Every mean of them is right
-    # to second order: the paper's, 1, is too long where the map bends, the geometric, 0, hardly.
+    # Of the mean of the two squared distances of a pair: 1 is the paper's, 0 the geometric one.
     power: float = 1.0
     # Positive; by default half the median squared distance of a point to its last neighbour.
     epsilon: float | None = None
@@ -405,8 +403,7 @@ class AnisotropicDiffusion:
 
         typical = require_scale(samples, self.dimension, self.neighbours)
         metric, count = self.metric.measure(samples), len(samples)
-        # Only the nearest in the ordinary distance are asked: far away a difference across the
-        # directions of a metric has no length.
+        # Only the nearest are asked: a far difference across a metric has no length.
         begins, targets = _candidates(samples, self.neighbours)
         places = _places(samples, metric, begins, targets)
         away = np.square(places).sum(axis=1)

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 
 LANDMARKS = 2_000
-"""
-Most points whose kernel matrix is decomposed, by a dense solver that takes seconds; of more, as
-many evenly spread ones.
-"""
+"""Most points whose kernel matrix is decomposed, in seconds; of more, as many spread evenly."""
 
 
 @dataclass(frozen=True)

@@ -154,11 +154,9 @@ RIDGE = 1e-3
 class Limits:
     """Limits of arithmetic."""
 
-    # Total affinity below which a point resembles nothing in training (mathematics, section 8):
-    # it is reached 7.4 bandwidths from the nearest point.
+    # Total affinity below which a point resembles nothing: 7.4 bandwidths from the nearest one.
     degree = 1e-12
-    # Smallest eigenvalue of a Laplacian whose inverse is taken: of a nearly split graph rounding
-    # may make one 0. A point then lies 3e4 spreads away at the most.
+    # Smallest eigenvalue of a Laplacian whose inverse is taken: rounding may make one 0.
     eigenvalue = 1e-9
 
 

@@ -235,8 +235,7 @@ class VehicleLearner:
         along = self._covariance @ slopes.T
         spread = slopes @ along
         unlikely = float((np.square(residual) / (1.0 + np.diag(spread))).sum())
-        # Neighbouring ticks say the same thing. As of a Student-t density: what fits no place
-        # counts little.
+        # Neighbouring ticks say the same. By a Student-t density what fits nowhere counts little.
         tail, count = self._likelihood.tail, len(residual)
         weight = total * self._likelihood.persistence * (tail + count) / (tail + unlikely)
         gain = np.linalg.solve(spread + np.eye(count) / weight, along.T).T

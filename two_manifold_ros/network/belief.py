@@ -161,9 +161,7 @@ LEAST = 1e-12
 """Probability that is not followed."""
 
 FAINT, EVEN = 1e-5, 0.1
-"""
-Probability of a place below which it is dropped, and the share of an even one that it is at most.
-"""
+"""Probability of a place below which it is dropped, at most this share of an even one."""
 
 
 class Roads(NamedTuple):

@@ -38,8 +38,7 @@ MOST_DRAWN = 4
 """Recordings whose plots are in a report, which would be more than 2 MB with more of them."""
 
 MOST_TICKS = 3_000
-"""Ticks that are drawn of all recordings together, the worst of each stretch; twice as many take
-0.3 MB more of the 2 MB that a report may have."""
+"""Ticks that are drawn of all recordings together, the worst of each stretch, in some 0.3 MB."""
 
 MOST_ELLIPSES = 150
 """Ellipses on the maps together; with many more they cover the estimates."""

@@ -19,26 +19,22 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 FARTHEST_M = 1e8
-"""Farthest from the origin that a coordinate may be, metres: two and a half times the way around
-the earth, and five times the largest coordinate of a map projection."""
+"""Farthest from the origin that a coordinate may be, metres: twice the way around the earth."""
 
 LATE_NS = 500_000_000
 """By how much a message may be late: where stamps go back by more, the clock was set back."""
 
 SPEEDS = 2.0
-"""Times the fastest driving that a step may be fast: stamps that are late by up to an interval
-double the speed of a step, and twice as much would miss most wrong steps of real localisation."""
+"""Times the fastest driving that a step may be fast: late stamps double the speed of a step."""
 
 TREMBLES = 10.0
 """Times the median tremble that a step may be long beside; normal noise reaches six times."""
 
 WINDOW = 5
-"""Steps whose median is a speed, which two wrong ones, to one position and back, do not move;
-three windows in a row are driving."""
+"""Steps whose median is a speed, which two wrong ones do not move; three in a row are driving."""
 
 BELIEVED = 10
-"""Positions that have to agree to be believed after a jump, beside those of the time it takes:
-with more, right ones at the begin of a drive are left out, with fewer wrong ones are learned."""
+"""Positions that have to agree to be believed after a jump, beside those of the time it takes."""
 
 MOST_PIECES = 2_000
 """Pieces back to which a piece is compared, for time: more jumps in a row are not one fault."""
@@ -232,8 +228,7 @@ HALF_NS = 500_000_000
 """Time over which the IMU is averaged, which takes vibration and noise out and leaves bends."""
 
 DRIVES = 0.3
-"""Spread of the IMU in a stretch over its spread in the rest of the drive, from which on the
-vehicle drives: twice as much misses driving, half as much takes running engines for it."""
+"""Spread of the IMU in a stretch over that in the rest, from which on the vehicle drives."""
 
 
 def frozen_places(stamps: Ints, positions: Floats, sampled: Ints, samples: Floats) -> Bools:

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 IMU_VECTORS = ('linear_acceleration', 'angular_velocity')
 IMU_CHANNELS = tuple(f'{vector}.{axis}' for vector in IMU_VECTORS for axis in 'xyz')
 IN_A_ROW = 9
-"""Steps in a row whose median is the usual interval there, where it is longer than that of all:
-fewer take short gaps for it, more take longer to see that a stream was slowed down."""
+"""Steps in a row whose median is the usual interval there, where it is longer than that of all."""
 
 IMU_UNITS = ('m/s^2', 'm/s^2', 'm/s^2', 'rad/s', 'rad/s', 'rad/s')
 
@@ -274,8 +273,7 @@ def plane_of(origin: GeodeticOrigin | None) -> str:
 
 
 OTHER_CITY_M = 100_000.0
-"""How far bags may lie apart and share a tangent plane: so far from its origin it shortens
-distances by one in eight thousand."""
+"""How far bags may lie apart and share a tangent plane, which shortens distances by 1 in 8,000."""
 
 
 def is_far(stream: PositionStream | None) -> bool:

@@ -72,8 +72,7 @@ def latitude_longitude(positions: Floats, origin: GeodeticOrigin) -> Floats:
 
 
 ORIGIN_REACH_M = 10_000.0
-"""How far the origin of a plane may be from where the vehicle drives: so far from it the plane
-shortens distances by one millionth, 1 - cos(10 km / 6,400 km), and twice as far by five."""
+"""How far from the origin of a plane a vehicle may drive: distances shorten by one millionth."""
 
 GEODETIC = 'sensor_msgs/msg/NavSatFix'
 NO_FIX = -1

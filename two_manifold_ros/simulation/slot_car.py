@@ -42,12 +42,7 @@ class Driver:
 POLICIES = dict(
     zip(DRIVERS, (None, Driver(0.7, 0.3), Driver(0.3, 0.7), Driver(0.5, 0.5)), strict=True)
 )
-"""
-Drivers by name, who say with which probability they choose; a steady one holds one throttle.
-
-The timid one brakes for bends, the bold one takes them at full throttle and rests in between, and
-the random one does not look.
-"""
+"""Drivers by name: the timid brakes for bends, the bold in between, the random does not look."""
 
 
 @dataclass(frozen=True)

@@ -101,12 +101,7 @@ SLOW_SHARE = 0.1
 """Share of the mean speed below which a tick does not count for the usual speed: it stands."""
 
 STANDS_S = (1.0, 2.0, 4.0)
-"""
-Seconds in which a standing vehicle gets less far than one at ``SLOW_SHARE`` does.
-
-The first finds short stops; in the last not even a receiver of one position a second, which
-wanders by a metre in each, gets far.
-"""
+"""Seconds in which a standing vehicle gets less far than one at ``SLOW_SHARE``."""
 
 
 def usual_speed(tracks: Sequence[Floats], period_s: float) -> float:

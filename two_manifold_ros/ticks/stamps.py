@@ -27,10 +27,7 @@ if TYPE_CHECKING:
 
 
 JUMP_BACK_NS = LATE_NS
-"""
-A stamp older than the newest by less than this is one message out of order; by more, the clock
-or the bag jumped back and everything restarts.
-"""
+"""Stamps that go back by less are out of order; by more, the clock or the bag jumped back."""
 
 
 class Verdict(Enum):

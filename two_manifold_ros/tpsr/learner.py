@@ -166,8 +166,7 @@ class LearnerSettings:
     rank: int  # directions that are kept, r; what was cut off once is lost, see docs/reproduce.md
     ridge: float  # on the observation covariance, per sample, for features of length about one
     memory: float = math.inf  # samples after which an old one counts only 1/e
-    # Samples that share one update of the bases. One is Boots & Gordon 2011, eq. 9; more is eq. 8,
-    # a small part of the cost, and differs only in what is cut off when.
+    # Samples that share one update of the bases: one is Boots & Gordon 2011, eq. 9, more is eq. 8.
     fold_every: int = 32
 
     @property

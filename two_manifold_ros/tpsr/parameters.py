@@ -87,9 +87,7 @@ def make_parameters(
 
 
 SMALLEST_EVIDENCE = 0.05
-"""
-Evidence at which an observation contradicts the belief, 19 times less likely than on average.
-"""
+"""Evidence at which an observation contradicts the belief, 19 times less likely than usual."""
 
 
 class TpsrBelief:
