@@ -173,7 +173,7 @@ class Followed:
 
     @property
     def timed(self) -> list[tuple[Floats, Floats, Floats, Floats, Floats]]:
-        """What `circuit_learning.calibrated` takes of each run, true only where it drives."""
+        """What `circuit.calibrated` takes of each run, true only where it drives."""
         found = []
         for run in self.runs:
             estimated, truths = run.truths + run.errors, run.truths.copy()
