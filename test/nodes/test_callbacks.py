@@ -12,9 +12,9 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from filter_runs import estimate_with
 import numpy as np
 from ros_talk import ros
-from snapshots import estimate_with
 from std_msgs.msg import String
 
 from two_manifold_ros.filtering.estimate import Estimate
