@@ -55,11 +55,6 @@ histories = st.lists(st.tuples(signs, st.integers(1, 14)), max_size=12).map(
 )
 
 
-@pytest.fixture
-def machine() -> StateMachine:
-    return StateMachine(LIMITS, 20)
-
-
 def run(history: list[TickDiagnostics], machine: StateMachine | None = None) -> list[Verdict]:
     machine = machine or StateMachine(LIMITS, 20)
     return [machine.step(each) for each in history]
@@ -170,8 +165,9 @@ def test_every_cause_can_be_reached_and_a_finding_says_why_the_input_is_novel():
     assert (verdict.status, verdict.cause) == (Status.REFUSED, 'biased')
 
 
-def test_from_a_gap_on_nothing_is_sure_nor_blamed_nor_made_better(machine):
+def test_from_a_gap_on_nothing_is_sure_nor_blamed_nor_made_better():
     """Contradictions are forgiven."""
+    machine = StateMachine(LIMITS, 20)
     run([GOOD], machine)
     machine.pause()
     assert (machine.verdict.status, machine.verdict.cause) == (Status.UNSURE, 'gap')

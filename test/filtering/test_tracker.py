@@ -88,11 +88,6 @@ def followed(model: Model, stream: Stream) -> Tracker:
     return tracker
 
 
-@pytest.fixture
-def driven(standing_model: Model, stream: Stream) -> Tracker:
-    return followed(standing_model, stream)
-
-
 def test_how_long_it_stood_makes_no_difference(standing_model, stream):
     after = []
     for ticks in (TICKS + 1, 300):
@@ -105,7 +100,8 @@ def test_how_long_it_stood_makes_no_difference(standing_model, stream):
     assert after[0] == after[1]
 
 
-def test_a_sensor_that_froze_does_not_pass_for_a_vehicle_at_rest(standing_model, driven, stream):
+def test_a_sensor_that_froze_does_not_pass_for_a_vehicle_at_rest(standing_model, stream):
+    driven = followed(standing_model, stream)
     frozen = standing_model.novelty.still + standing_model.window
     steps = [driven.update(stream[DRIVEN][1]) for _ in range(frozen + 3)]
     # As soon as it works again nothing is held against it.
@@ -115,7 +111,8 @@ def test_a_sensor_that_froze_does_not_pass_for_a_vehicle_at_rest(standing_model,
     assert max(first.novelty, healthy.novelty) < NOVEL < last.novelty
 
 
-def test_over_a_gap_a_standing_vehicle_is_taken_to_stand_still(standing_model, driven, stream):
+def test_over_a_gap_a_standing_vehicle_is_taken_to_stand_still(standing_model, stream):
+    driven = followed(standing_model, stream)
     rest = at_rest(standing_model, 20)
     for each in rest[:10]:
         driven.update(each)

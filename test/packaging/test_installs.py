@@ -90,6 +90,8 @@ EXTRAS = (
 
 UNUSED = {
     # scipy.sparse and scipy.spatial are some 40 MB, scipy.stats some .3 s, and numba some 60 MB.
+    # A node declares parameters at once.
+    'interface.parameters': ('scipy', 'two_manifold_ros.training.train'),
     'nodes.filter_node': ('scipy.sparse', 'scipy.spatial', 'scipy.stats'),
     'nodes.updater_node': ('scipy.stats',),
     'nodes.trainer_node': (),
