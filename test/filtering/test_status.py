@@ -148,7 +148,7 @@ WIDE, DOUBTED = GOOD._replace(ellipse_m=1.2), GOOD._replace(accepted=False)
         # Where it was is not known any more, or still, after a window started to fill.
         ([GOOD, FILLING, WIDE], Status.LOCALISING),
         ([GOOD, GAP._replace(ellipse_m=1.2)], Status.LOST),
-        ([FILLING, GAP], Status.FILLING),
+        ([FILLING, GAP._replace(finding=REFUSING)], Status.FILLING),
         ([GOOD, GOOD._replace(novelty=math.nan)], Status.LOST),
         # A vehicle that stands contradicts nothing, and confirms nothing.
         ([GOOD, *[DOUBTED._replace(standing=True)] * 9], Status.TRACKING),
