@@ -28,6 +28,7 @@ one_blas_thread()
 sys.dont_write_bytecode = False
 os.environ.pop('PYTHONDONTWRITEBYTECODE', None)
 
+import browsing
 import ellipse
 import hypothesis
 import numpy as np
@@ -48,6 +49,7 @@ from two_manifold_ros.training.train import train_model
 hypothesis.settings.register_profile('repeatable', derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile('repeatable')
 
+browse, browser = browsing.browse, browsing.browser
 
 TOGETHER = ('test/adapting/', 'test/faults/', 'test/promises/', 'test/real/')
 """Folders that one process takes as a whole: what their files share is expensive."""
@@ -60,10 +62,10 @@ SLOW_FIXTURES = {
 """A test with one of these waits for another process or for real time, or trains for long."""
 
 SLOW_FILES = (
-    'test/adapting/test_worker.py', 'test/benchmarks/', 'test/cli/test_terminal.py',
-    'test/cli/test_workers.py', 'test/comparison/test_comparing.py',
-    'test/comparison/test_rivals.py', 'test/experiments/', 'test/promises/test_played_bag.py',
-    'test/packaging/test_bare_robot.py', 'test/packaging/test_run_script.py',
+    'test/adapting/test_worker.py', 'test/benchmarks/', 'test/cli/test_workers.py',
+    'test/comparison/test_comparing.py', 'test/comparison/test_rivals.py', 'test/experiments/',
+    'test/promises/test_played_bag.py', 'test/packaging/test_installs.py',
+    'test/packaging/test_run_script.py',
     'test/test_compilation.py', 'test/test_fleet.py', 'test/test_stopping.py',
 )  # fmt: skip
 """Files that start processes, or whose subject neither a robot nor a training runs."""

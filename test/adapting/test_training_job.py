@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of a training, those of a node among them, and how the job of a node is given up."""
+"""Settings of a training, parameters of nodes, and how the job of a node is given up."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ from two_manifold_ros.adapting.training_job import (
 )
 from two_manifold_ros.adapting.worker import Worker
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.interface.parameters import TrainerParameters
+from two_manifold_ros.interface.parameters import PARAMETERS, TrainerParameters, unknown_parameters
 from two_manifold_ros.names import METHODS
+from two_manifold_ros.route.learning import Tuning
 from two_manifold_ros.training.settings import FIELDS, PaperSettings, TrainingSettings
 
 DEFAULTS = vars(TrainerParameters())
@@ -187,3 +188,33 @@ def test_it_ends_in_the_middle_of_its_work_when_its_parent_is_killed():
             return
         sleep(0.02)
     pytest.fail('it goes on without its parent')
+
+
+def test_every_entry_is_complete():
+    for node, kind in PARAMETERS.items():
+        table = kind.table()
+        assert len({each.name for each in table}) == len(table)
+        for each in table:
+            assert each.description.endswith('.'), (node, each.name)
+            assert (each.low is None) == (each.high is None), (node, each.name)
+            assert each.refusal(each.default) == '', (node, each.name)
+            if isinstance(each.default, int | float) and not isinstance(each.default, bool):
+                assert each.low <= each.default <= each.high, (node, each.name)
+    # The sharpness is the one that a training takes.
+    tables = [each for kind in PARAMETERS.values() for each in kind.table()]
+    (sharpness,) = (each for each in tables if each.name == 'sharpness')
+    assert f' 0 means: {Tuning.sharpness:g} at 20 Hz, ' in sharpness.description
+
+
+def test_names_that_a_node_does_not_have_are_named_with_the_nearest_one():
+    known = 'model', 'rate_hz'
+    given = 'model', 'use_sim_time', 'qos_overrides./imu.subscription.depth'
+    assert unknown_parameters(given, known, 'node') == ''
+    sentence = unknown_parameters((*given, 'zzz', 'modle', 'rate-hz'), known, 'my_node')
+    assert sentence.startswith('my_node has no parameter modle (')
+    parts = sentence.split('modle ')[1].split(', ')
+    assert [[name for name in known if name in part] for part in parts] == [
+        ['model'], ['rate_hz'], []
+    ]  # fmt: skip
+    # What two names share says nothing.
+    assert 'mean' not in unknown_parameters(['position_topic'], ['fix_topic', 'mark_topic'], 'n')

@@ -15,8 +15,6 @@ from two_manifold_ros.cli.verdict import WORDS
 
 pytest.importorskip('bokeh', reason='Bokeh is not installed')
 
-import browsing
-
 
 @pytest.mark.parametrize(
     ('line', 'parts'),
@@ -61,9 +59,6 @@ def test_without_the_library_a_report_is_refused_in_one_sentence(slot_car_bag, t
     (line,) = done.stderr.splitlines()
     assert done.returncode == 2
     assert 'pip install bokeh' in line
-
-
-browse, browser = browsing.browse, browsing.browser
 
 
 def test_a_model_is_run_over_a_bag_beside_the_truth(browse, model_file, slot_car_bag):

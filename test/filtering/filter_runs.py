@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Feed filters, compare what they say bit by bit, and misconfigure IMUs."""
+"""Feed filters, make and compare what they say bit by bit, and misconfigure IMUs."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.status import TickDiagnostics
+from two_manifold_ros.filtering.status import Status, TickDiagnostics
 from two_manifold_ros.filtering.tracker import TickFilter
 from two_manifold_ros.typing import Floats
 
@@ -126,3 +126,23 @@ class Adding(TickFilter):
 
     def places(self) -> np.ndarray:
         return np.array([[1.0, 2.0, 1.0]])
+
+
+def estimate_with(**known: Any) -> Estimate:  # noqa: ANN401 - its fields
+    """Return an estimate of now and one moment later, which is tracking."""
+    usual = {
+        'stamp_ns': 10**9,
+        'tick': 0,
+        'status': Status.TRACKING,
+        'cause': '',
+        'why': 'tracking',
+        'state': np.ones(1),
+        'positions': np.zeros((2, 2)),
+        'covariances': np.stack([np.eye(2)] * 2),
+        'velocity': np.zeros(2),
+        'velocity_covariance': np.eye(2),
+        'evidence': 1.0,
+        'novelty': 1.0,
+        'ellipse_m': 0.1,
+    }
+    return Estimate(**usual | known)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The status follows from the signs, is never better than they are, and does not flicker."""
 
-from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations, pairwise
 import math
 
 from hypothesis import given
@@ -55,11 +55,6 @@ histories = st.lists(st.tuples(signs, st.integers(1, 14)), max_size=12).map(
 )
 
 
-@pytest.fixture
-def machine() -> StateMachine:
-    return StateMachine(LIMITS, 20)
-
-
 def run(history: list[TickDiagnostics], machine: StateMachine | None = None) -> list[Verdict]:
     machine = machine or StateMachine(LIMITS, 20)
     return [machine.step(each) for each in history]
@@ -70,74 +65,14 @@ ORDER = [
 ]  # fmt: skip
 
 
-def naive_statuses(history: Sequence[TickDiagnostics], limits: EllipseLimits) -> list[Status]:
-    """Return the status after each tick of a stream without pauses."""
-    said: list[Status] = []
-    wanted: list[Status] = []
-    for now in range(len(history)):
-        wanted.append(naive_judgement(history[: now + 1], said, limits))
-        said.append(naive_choice(wanted, said))
-    return said
-
-
-def naive_choice(wanted: Sequence[Status], said: Sequence[Status]) -> Status:
-    """Return what is said where something is wanted: better after ten better ones in a row."""
-    before = said[-1] if said else Status.FILLING
-    if before is Status.FILLING or ORDER.index(wanted[-1]) >= ORDER.index(before):
-        return wanted[-1]
-    lasted = 0
-    while lasted < len(said) and said[-1 - lasted] is before:
-        lasted += 1
-    # The tick that brought the present status shows nothing better.
-    last_ten = wanted[max(len(wanted) - 10, len(said) - lasted + 1) :]
-    if len(last_ten) == 10 and all(ORDER.index(each) < ORDER.index(before) for each in last_ten):
-        return max(last_ten, key=ORDER.index)
-    return before
-
-
-def naive_judgement(
-    history: Sequence[TickDiagnostics], said: Sequence[Status], limits: EllipseLimits
-) -> Status:
-    """Return what the newest tick would say for itself."""
-    signs, before = history[-1], said[-1] if said else Status.FILLING
-    usable = before in {Status.TRACKING, Status.UNSURE}
-    nowhere = Status.LOST if knew(said) else Status.LOCALISING
-    unknown = math.isnan(signs.novelty) or signs.novelty > 1.68
-    novel = signs.window_full and unknown
-    # A vehicle that stands contradicts nothing, and confirms nothing.
-    moving = [each.accepted for each in history if not each.standing]
-    rejected = moving[::-1].index(True) if True in moving else len(moving)
-    refilling = signs.recovering and before is not Status.FILLING
-    cured = before is Status.REFUSED and not signs.finding
-    rules = [
-        (not signs.window_full and not refilling, Status.FILLING),
-        (signs.finding and (signs.finding.refuses or novel), Status.REFUSED),
-        (math.isnan(signs.ellipse_m), nowhere),
-        (novel or rejected >= 10 or signs.off_route > 0.5, Status.LOST),
-        (signs.ellipse_m > limits.error_m or signs.outside, nowhere),
-        (refilling and not signs.window_full and cured, nowhere),
-        (not signs.window_full and not usable, before),
-        (signs.finding or not signs.window_full or signs.restarted, Status.UNSURE),
-        (rejected >= 3 or signs.ellipse_m > limits.warn_m, Status.UNSURE),
-        (signs.off_route > 0.1 or signs.unlike > 0.5 or signs.unlikely, Status.UNSURE),
-        (signs.novelty > 1.41, Status.UNSURE),
-        (True, Status.TRACKING),
-    ]
-    return next(status for holds, status in rules if holds)
-
-
-def knew(said: Sequence[Status]) -> bool:
-    """Return whether it was anywhere, or lost, since its window last started to fill."""
-    fillings = [i for i, each in enumerate(said) if each is Status.FILLING]
-    since = said[fillings[-1] + 1 :] if fillings else said
-    return any(each in {Status.TRACKING, Status.UNSURE, Status.LOST} for each in since)
-
-
 @given(histories)
-def test_the_same_as_from_all_that_was_seen(history):
-    """No status is better than its signs; any but tracking has a cause and a sentence."""
+def test_nothing_is_better_before_it_lasted_and_all_but_tracking_is_explained(history):
     verdicts = run(history)
-    assert [each.status for each in verdicts] == naive_statuses(history, LIMITS)
+    said = [each.status for each in verdicts]
+    for tick, (before, now) in enumerate(pairwise(said), 1):
+        if before is not Status.FILLING and ORDER.index(now) < ORDER.index(before):
+            # The tick that brought a status shows nothing better.
+            assert said[max(tick - STEADY, 0) : tick] == [before] * STEADY
     for verdict in verdicts:
         tracking = verdict.status is Status.TRACKING
         assert verdict.cause in ({''} if tracking else {*CAUSES, 'reversed', 'biased'})
@@ -186,14 +121,55 @@ def test_each_cause(cause):
     assert part in verdict.why
 
 
+SIGNS = [
+    {'window_full': False, 'recovering': True},
+    {'ellipse_m': math.nan}, {'ellipse_m': 0.7}, {'ellipse_m': 1.2}, {'outside': True},
+    {'novelty': 1.5}, {'novelty': 1.7}, {'novelty': math.nan}, {'restarted': True},
+    {'unlikely': True}, {'off_route': 0.2}, {'off_route': 0.6}, {'unlike': 0.6},
+    {'finding': REFUSING},
+]  # fmt: skip
+
+
+def test_of_two_signs_the_graver_one_holds():
+    def rank(**signs: object) -> int:
+        return ORDER.index(run([GOOD, GOOD._replace(**signs)])[-1].status)
+
+    for one, other in combinations(SIGNS, 2):
+        if one.keys().isdisjoint(other) and ('window_full' not in one or 'novelty' not in other):
+            assert rank(**one, **other) == max(rank(**one), rank(**other)), (one, other)
+
+
+WIDE, DOUBTED = GOOD._replace(ellipse_m=1.2), GOOD._replace(accepted=False)
+
+
+@pytest.mark.parametrize(
+    ('history', 'status'),
+    [
+        # Where it was is not known any more, or still, after a window started to fill.
+        ([GOOD, FILLING, WIDE], Status.LOCALISING),
+        ([GOOD, GAP._replace(ellipse_m=1.2)], Status.LOST),
+        ([FILLING, GAP._replace(finding=REFUSING)], Status.FILLING),
+        ([GOOD, GOOD._replace(novelty=math.nan)], Status.LOST),
+        # A vehicle that stands contradicts nothing, and confirms nothing.
+        ([GOOD, *[DOUBTED._replace(standing=True)] * 9], Status.TRACKING),
+        ([GOOD, *[DOUBTED, DOUBTED, GOOD._replace(standing=True)], DOUBTED], Status.UNSURE),
+        # Of those that are better for so long the worst is said.
+        ([GOOD, OFF, *[GOOD] * 4, GOOD._replace(novelty=1.5), *[GOOD] * 5], Status.UNSURE),
+    ],
+)
+def test_the_status_after(history, status):
+    assert run(history)[-1].status is status
+
+
 def test_every_cause_can_be_reached_and_a_finding_says_why_the_input_is_novel():
     assert set(CAUSES) - {'waiting', 'not_useful'} == set(CASES) - {'reversed', 'biased'}
     verdict = run([GOOD._replace(finding=DOUBTFUL, novelty=3.0)])[-1]
     assert (verdict.status, verdict.cause) == (Status.REFUSED, 'biased')
 
 
-def test_from_a_gap_on_nothing_is_sure_nor_blamed_nor_made_better(machine):
+def test_from_a_gap_on_nothing_is_sure_nor_blamed_nor_made_better():
     """Contradictions are forgiven."""
+    machine = StateMachine(LIMITS, 20)
     run([GOOD], machine)
     machine.pause()
     assert (machine.verdict.status, machine.verdict.cause) == (Status.UNSURE, 'gap')

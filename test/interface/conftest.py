@@ -5,9 +5,9 @@
 from types import SimpleNamespace
 
 import driven_model
+from filter_runs import estimate_with
 import numpy as np
 import pytest
-from snapshots import estimate_with
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.interface.messages import Scene

@@ -7,11 +7,11 @@ import itertools
 import math
 from typing import Any
 
+from filter_runs import estimate_with
 import numpy as np
 from oval import BEGIN_NS, COVARIANCE, driven, LAP_S, oval, SECOND, Vehicle, vehicle
 import pytest
 from ring_map import LAP, ring
-from snapshots import estimate_with
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status

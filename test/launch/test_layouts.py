@@ -12,10 +12,10 @@ from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from filter_runs import estimate_with
 from launch_double import describe
 import numpy as np
 import pytest
-from snapshots import estimate_with
 
 from two_manifold_ros.interface.assessment import CODES, Level, NUMBERS, OUTSIDE
 from two_manifold_ros.interface.messages import (

@@ -14,8 +14,8 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from filter_runs import estimate_with
 from ros_talk import numbers_of
-from snapshots import estimate_with
 
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import (

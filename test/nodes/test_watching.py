@@ -13,7 +13,6 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-import browsing
 from geometry_msgs.msg import PoseStamped
 from ros_talk import NodeProcess, Process, Talk
 from sensor_msgs.msg import Imu
@@ -22,7 +21,6 @@ from two_manifold_ros.nodes.watching import Watcher
 from two_manifold_ros.recordings.ros_messages import to_message
 from two_manifold_ros.simulation.slot_car_run import imu_message, SlotCarRun
 
-browse, browser = browsing.browse, browsing.browser
 NAMES = {'car1/filter_node', 'car2/filter_node'}
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""pip and colcon put everything where ROS 2 looks for it."""
+"""pip and colcon put all where ROS 2 looks for it, and a robot needs and loads no extras."""
 
 import os
 from pathlib import Path
@@ -14,13 +14,13 @@ NODES = ['filter_node', 'slot_car_node', 'trainer_node', 'updater_node']
 LIB = 'lib/two_manifold_ros'
 
 
-def run(*command: str | Path, cwd: Path, **variables: str) -> str:
-    """Run a command that must succeed and return what it printed."""
+def run(*command: str | Path, cwd: Path | None = None, status: int = 0, **variables: str) -> str:
+    """Run a command that must end with a status and return what it printed."""
     done = subprocess.run(
         [str(part) for part in command], cwd=cwd, env=os.environ | variables,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout
+    assert done.returncode == status, done.stdout
     return done.stdout
 
 
@@ -80,3 +80,45 @@ def test_colcon_installs_the_data_files_and_its_own_scripts_where_ros2_run_looks
     packages = f'{site_packages(prefix)}:{colcon_workspace / "build/two_manifold_ros"}'
     command = [sys.executable, folder / 'two-manifold', '--help']
     assert 'train' in run(*command, cwd=folder, PYTHONPATH=packages)
+
+
+EXTRAS = (
+    'rosbags', 'rich', 'matplotlib', 'bokeh', 'hmmlearn', 'sklearn', 'mcap', 'joblib',
+    'distributed', 'fsspec', 's3fs', 'gcsfs', 'aiohttp',
+)  # fmt: skip
+"""Top-level modules of the extras ``train``, ``fleet`` and ``remote`` in setup.py."""
+
+UNUSED = {
+    # scipy.sparse and scipy.spatial are some 40 MB, scipy.stats some .3 s, and numba some 60 MB.
+    # A node declares parameters at once.
+    'interface.parameters': ('scipy', 'two_manifold_ros.training.train'),
+    'nodes.filter_node': ('scipy.sparse', 'scipy.spatial', 'scipy.stats'),
+    'nodes.updater_node': ('scipy.stats',),
+    'nodes.trainer_node': (),
+    'nodes.slot_car_node': ('numba',),
+    '__main__': (),
+    'recordings.bag_writer': (),
+}
+
+
+def test_a_node_without_ros_is_refused_in_one_sentence():
+    program = (
+        'import sys; sys.modules["rclpy"] = None\n'
+        'from two_manifold_ros.nodes.__main__ import run_node\n'
+        'sys.exit(run_node("filter_node", ["filter_node"]))'
+    )
+    said = run(sys.executable, '-c', program, status=2).strip()
+    assert said.startswith('filter_node needs ROS 2 (')
+    assert '\n' not in said
+
+
+@pytest.mark.parametrize('name', UNUSED)
+def test_it_imports_without_any_extra_and_without_what_it_does_not_use(name):
+    if name.startswith('nodes.'):
+        pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+    program = (
+        f'import sys; sys.modules.update(dict.fromkeys({EXTRAS}))\n'
+        f'import two_manifold_ros.{name}\n'
+        f'sys.exit(str(set({UNUSED[name]}) & set(sys.modules) or ""))'
+    )
+    assert run(sys.executable, '-c', program, status=1) == '\n'

@@ -1,12 +1,15 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""A report as a file, and in a real browser: complete, self-contained, and true to its run."""
+"""A report as a file, and in a real browser: complete, self-contained, true; what is drawn."""
 
 from dataclasses import replace
-from html.parser import HTMLParser
+from itertools import pairwise
 import re
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 import numpy as np
 from other_recordings import multiplied_imu
 import pytest
@@ -17,26 +20,22 @@ from bokeh.layouts import column
 from bokeh.models import ColumnDataSource
 
 from two_manifold_ros.evaluation.evaluate import evaluate
+from two_manifold_ros.filtering.estimate import half_axis
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.inspection.inspecting import inspect_recording
-from two_manifold_ros.pages.drawing import plot
+from two_manifold_ros.pages.drawing import (
+    envelope,
+    evenly,
+    outlines,
+    plot,
+    stretches,
+    worst_of_bins,
+)
 from two_manifold_ros.pages.report import Figure, Heading, page_of, write_page
 from two_manifold_ros.pages.sections import inspection_sections, run_sections
 from two_manifold_ros.typing import Table
 
 MOST_BYTES = 2_000_000
-
-
-class Loaded(HTMLParser):
-    """Addresses that a page would load."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-
-    def handle_starttag(self, tag, attrs):
-        loading = {'src', 'srcset', 'data', 'poster'} | ({'href'} if tag == 'link' else set())
-        self.found += [value for name, value in attrs if name in loading and value]
 
 
 def test_a_page_has_all_parts_in_their_order_loads_nothing_and_draws_in_single_precision():
@@ -59,9 +58,8 @@ def test_a_page_has_all_parts_in_their_order_loads_nothing_and_draws_in_single_p
              'Second', 'A curve', 'Lower is better', '12']  # fmt: skip
     places = [html.rindex(part) for part in shown]
     assert places == sorted(places)
-    parser = Loaded()
-    parser.feed(html)
-    assert not parser.found
+    tags = re.sub(r'<script>.*?</script>', '', html, flags=re.DOTALL)
+    assert not re.search(r'<link\b[^>]*\bhref=|<[^>]*\b(?:src|srcset|data|poster)=', tags)
     assert not re.search(r'@import|url\(\s*["\']?https?:', html)
     assert len(html) < MOST_BYTES
     assert source.data['t'].dtype == source.data['ring'][0].dtype == np.float32
@@ -150,3 +148,49 @@ def test_on_a_phone_nothing_is_wider_than_the_page(page, browse):
     tab.page.wait_for_timeout(500)
     assert tab.page.evaluate('document.documentElement.scrollWidth') <= 391
     assert tab.value('errors', 'inner_width') > 150
+
+
+SERIES = arrays(np.float64, st.integers(1, 300), elements=st.floats(-1e3, 1e3) | st.just(np.nan))
+
+
+def test_an_outline_is_where_the_mahalanobis_distance_is_that_of_95_percent():
+    covariances = np.array([[[4.0, 1.0], [1.0, 2.0]], [[0.01, 0.0], [0.0, 9.0]]])
+    positions = np.array([[1.0, 2.0], [-3.0, 0.5]])
+    rings = outlines(positions, covariances, 2000)
+    for position, covariance, ring in zip(positions, covariances, rings, strict=True):
+        away = ring - position
+        squared = np.einsum('ni,ij,nj->n', away, np.linalg.inv(covariance), away)
+        np.testing.assert_allclose(squared, -2.0 * np.log(0.05))
+        assert np.linalg.norm(away, axis=1).max() == pytest.approx(half_axis(covariance), rel=1e-4)
+        np.testing.assert_allclose(ring[0], ring[-1])
+
+
+@given(SERIES, st.integers(2, 50))
+def test_what_is_drawn_in_few_points_hides_no_peak(values, most):
+    chosen = worst_of_bins(values, most)
+    assert len(chosen) <= most
+    assert np.array_equal(chosen, np.unique(chosen))
+    if np.isfinite(values).any():
+        assert np.nanmax(values[chosen]) == np.nanmax(values)
+    rows = np.stack([values, -values], axis=1)
+    seconds, curves = envelope(np.arange(len(values), dtype=float), rows, most)
+    assert len(curves) == len(seconds) <= most
+    assert (np.diff(seconds) >= 0).all()
+    if np.isfinite(values).any():
+        np.testing.assert_array_equal(np.nanmax(curves, axis=0), np.nanmax(rows, axis=0))
+        np.testing.assert_array_equal(np.nanmin(curves, axis=0), np.nanmin(rows, axis=0))
+
+
+@given(st.lists(st.integers(0, 3), max_size=60), st.integers(1, 50))
+def test_stretches_are_the_runs_of_equal_codes_and_what_is_drawn_evenly_has_both_ends(codes, most):
+    parts = stretches(codes)
+    assert [code for first, last in parts for code in codes[first:last]] == codes
+    assert all(len(set(codes[first:last])) == 1 for first, last in parts)
+    for (_, last), (first, _) in pairwise(parts):
+        assert last == first
+        assert codes[last - 1] != codes[first]
+    count, chosen = len(codes), evenly(len(codes), most)
+    assert len(chosen) == min(count, most)
+    assert np.array_equal(chosen, np.unique(chosen))
+    if count and most > 1:
+        assert chosen[[0, -1]].tolist() == [0, count - 1]

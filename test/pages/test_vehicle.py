@@ -10,9 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from bokeh.document import Document
+from filter_runs import estimate_with
 import numpy as np
 import pytest
-from snapshots import estimate_with
 
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import CODES, diagnostics_message, status_message
