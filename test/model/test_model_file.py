@@ -103,14 +103,7 @@ def test_what_is_written_is_read_and_the_same_content_gives_the_same_bytes_on_an
     assert (tmp_path / 'again').read_bytes() == path.read_bytes()
 
 
-@pytest.mark.parametrize(
-    ('name', 'array'),
-    [
-        ('thing', np.array(['text'])),
-        ('thing', np.array([1j])),
-        ('header', np.zeros(3)),
-    ],
-)
+@pytest.mark.parametrize(('name', 'array'), [('thing', np.array([1j])), ('header', np.zeros(3))])
 def test_what_could_not_be_read_is_not_written(name, array, path):
     before = path.read_bytes()
     with pytest.raises(ValueError, match=f'{name} holds .*: it is no kind of number, or named'):
@@ -163,7 +156,6 @@ def test_a_cut_file_is_refused_and_a_flipped_bit_is_or_harmless(path):
         (claiming((2**70,)), 'it holds an array of the shape'),
         (claiming((0, 10**14)), 'it holds an array of the shape (0, 100000000000000) in'),
         (claiming((-3,)), 'it holds an array of the shape (-3,) in'),
-        (claiming((40,)), 'it holds an array of the shape (40,) in 0 bytes'),
         (claiming((1,), '|O') + pickle.dumps([{}]), 'it holds object, which is no kind of'),
         (claiming((10**9,), '<V0'), 'it holds |V0, which is no kind of number'),
         (claiming((0,), [('a', '<f8')]), "it holds [('a', '<f8')], which is no kind of number"),
@@ -541,7 +533,6 @@ def test_the_file_holds_its_routes(sensed_model, tmp_path):
     [
         (lambda header, _: header['routes'][1].update(name='a'), 'fit together|twice'),
         (lambda header, _: header.pop('routes'), 'does not fit together'),
-        (lambda header, _: header.update(more=1), 'more than its routes'),
         (lambda _, arrays: arrays.update({'routes.7.x': np.zeros(2)}), 'more than its routes'),
         (lambda header, _: header['routes'][0].update(rate_hz=-1.0), 'route a: the model is'),
     ],
