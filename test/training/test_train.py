@@ -4,11 +4,11 @@
 
 from dataclasses import replace
 
-from drives_of_no_use import circle, drive, eight, track, weaving, with_noise_alone, with_stops
 import ellipse
 import numpy as np
 from other_recordings import with_imu, with_positions, without_positions
 import pytest
+from rounds import circle, drive, eight, track, weaving, with_noise_alone, with_stops
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
