@@ -133,13 +133,10 @@ def web(fleet: Path) -> Iterator[str]:
     server.server_close()
 
 
-Said = Callable[..., tuple[str, str]]
-
-
 @pytest.fixture
 def said(
     capfd: pytest.CaptureFixture[str], temporary: Path, monkeypatch: pytest.MonkeyPatch
-) -> Said:
+) -> Callable[..., tuple[str, str]]:
     """Return a function that runs a command, looks at what it leaves, and returns what it says."""
     monkeypatch.setattr('two_manifold_ros.progress.PATIENCE_S', 600.0)
 
@@ -349,10 +346,8 @@ def test_bags_of_a_web_server_are_read_and_their_secrets_kept(web, fleet, said, 
     # Folders are those that it lists.
     root = f'http://{USER}:{PASSWORD}@{web}'
     found = expand([f'{root}/one', f'{root}/*.mcap'])
-    assert found == [
-        f'http://{web}/{name}'
-        for name in ('one/monday', 'one/tuesday', 'broken.mcap', 'single.mcap')
-    ]
+    names = 'one/monday', 'one/tuesday', 'broken.mcap', 'single.mcap'
+    assert found == [f'http://{web}/{name}' for name in names]
     local = read_recording(fleet / 'one' / 'monday')
     np.testing.assert_array_equal(read_recording(found[0]).imu.samples, local.imu.samples)
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import naive
-from noisy_lap import noisy_lap
 import numpy as np
 import pytest
 
@@ -30,6 +29,14 @@ from two_manifold_ros.manifold.selection import (
     make_learner,
 )
 from two_manifold_ros.ticks.windows import WindowSet
+
+
+def noisy_lap(count: int = 90, width: int = 5) -> WindowSet:
+    angles = np.arange(count + width - 1) * 2.0 * np.pi / 30.0
+    series = np.stack([np.cos(angles), np.sin(angles)])
+    series += 0.3 * np.random.default_rng(0).normal(size=series.shape)
+    return WindowSet(series, np.arange(count), width)
+
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(70, 2))

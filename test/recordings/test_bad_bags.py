@@ -209,15 +209,8 @@ def test_files_are_read_in_the_order_of_their_metadata(tmp_path, ellipse_bag, qu
     for name in names:
         shutil.copy(file_of(ellipse_bag), tmp_path / name)
     listed = [f'    - {quote}x/{name}{quote}' for name in names[:2]]
-    content = [
-        'a:',
-        '  files:',
-        '    - path: x 3.mcap',
-        '  relative_file_paths:',
-        *listed,
-        '  b: 1',
-    ]
-    (tmp_path / 'metadata.yaml').write_bytes(end.join(content).encode())
+    content = ['a:', '  files:', '    - path: x 3.mcap', '  relative_file_paths:', *listed]
+    (tmp_path / 'metadata.yaml').write_bytes(end.join([*content, '  b: 1']).encode())
     with opening.Bag(tmp_path) as bag:
         assert [file.name for file, _ in bag._readers] == names[:2]
 

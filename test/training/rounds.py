@@ -5,7 +5,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from other_recordings import with_imu
 from scipy.ndimage import gaussian_filter1d
 
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
@@ -62,13 +61,6 @@ def drive(
     kind = 'geometry_msgs/msg/PoseStamped'
     positions = PositionStream('/pose', 'map', kind, at, places)
     return Recording('drive', ImuStream('/imu', 'imu_link', stamps, samples, stamps), positions)
-
-
-def with_noise_alone(recording: Recording) -> Recording:
-    rng = np.random.default_rng(1)
-    noise = rng.normal(size=recording.imu.samples.shape) * np.repeat([0.1, 0.01], 3)
-    noise[:, 2] += 9.81
-    return with_imu(recording, samples=noise)
 
 
 def circle(radius_m: float, lap_s: float) -> Course:
