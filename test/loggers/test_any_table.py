@@ -56,6 +56,7 @@ IMUS = {
     'Acc # (g),Gyro # [°/s]': (G, DEG),
     'a#_g,w#_degps': (G, DEG),
     'a# (m/s2) (raw),rotation_rate_#_rad_s': (1, 1),
+    'linear_acceleration.#,angular_velocity.#': (1, 1),
     'accelerometer_m_s2[@],gyro_rad[@]': (1, 1),
     '# (mg),# [mdps]': (G / 1000, DEG / 1000),
     'gF#,omega_#': (G, 1),
