@@ -163,6 +163,7 @@ def said(
         (f'a::zip://x.mcap?{SECRET}::Ftp://{SECRET}@h/x#{SECRET}', 'a::zip://'),
         (f'http://h/x.mcap;token={SECRET}', 'http://h/x.mcap'),
         (f'http://h?{SECRET}@{SECRET}', 'http://'),
+        (f's3://carts/http://{USER}:{SECRET}@h/x', 's3://'),
         (f'http://{USER}:{SECRET}/{SECRET}@h/x.mcap', 'http://'),
         ('s3://carts/drive #3;a?.mcap', 's3://carts/drive #3;a?.mcap'),
         (f'--bag=http://{USER}:{SECRET}@h/x', '--bag=http://h/x'),

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.loggers.log import Channel, IMU_ROLES, Log
+from two_manifold_ros.loggers.log import Channel, FIX_ROLES, IMU_ROLES, Log
 from two_manifold_ros.loggers.to_bag import drive_of, write_drive
 from two_manifold_ros.recordings.reading import read_recording
 
@@ -306,9 +306,6 @@ def test_xrk_files_are_read_by_their_library(tmp_path, monkeypatch, capsys):
         monkeypatch.setitem(sys.modules, 'libxrk', module)
         with pytest.raises(InputError, match=rf'run\.dat{words}'):
             read(path)
-
-
-FIX_ROLES = ('latitude', 'longitude', 'altitude')
 
 
 def log_of(made: Drive) -> Log:

@@ -90,7 +90,6 @@ def test_a_path_follows_the_road_where_straight_lines_do_not(
     ('radius', 'horizons'),
     [
         (5.0, (0, 10, 50)),
-        (0.05, (0, 10, 50)),
         # Laps shorter than the way to a horizon, and than the way from one to the next.
         (5.0, (0, 10, 100, 300)),
         (1.0, (0, 200)),

@@ -226,7 +226,6 @@ def test_a_topic_is_the_only_one_with_messages_or_named(topics, role, name, chos
         ([FIRST], TYPE_IMU, '/none',
          'which is not there: .* --imu-topic; .*/imu/data .*, 100 messages'),
         ([FIRST, ODOMETRY], TYPE_IMU, '/odom', r'is there as /odom \(nav_msgs/msg/Odometry, 5'),
-        ([FIRST, EMPTY], TYPE_IMU, '/imu/idle', r'which is there as /imu/idle \(.*, 0 messages\)'),
         (MANY, TYPE_IMU, None, r'/11 \(.*\) and 18 more: record one'),
         ([FOREIGN, ODOMETRY], TYPE_IMU, None, "/imu in drive is serialised as 'protobuf'"),
         ([ODOMETRY, POINT], POSITION, '/odom', 'keep one of them in a copy of the bag'),

@@ -63,10 +63,6 @@ def drive(
     return Recording('drive', ImuStream('/imu', 'imu_link', stamps, samples, stamps), positions)
 
 
-def circle(radius_m: float, lap_s: float) -> Course:
-    return lambda times: on_circle(2.0 * np.pi * times / lap_s, radius_m)
-
-
 def eight(drift: float = 0.0) -> Course:
     """Fly figures of eight in 12 s each that drift, m/s."""
 

@@ -8,7 +8,7 @@ import ellipse
 import numpy as np
 from other_recordings import with_imu, with_positions, without_positions
 import pytest
-from rounds import circle, drive, eight, track, weaving, with_stops
+from rounds import drive, eight, on_circle, track, weaving, with_stops
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
@@ -161,7 +161,7 @@ def refusal(recording: Recording) -> dict[str, str] | None:
 
 
 DRIVES = {
-    'circle': lambda: drive(circle(3.0, 6.3)),
+    'circle': lambda: drive(lambda s: on_circle(s, 3.0)),
     'weaving': lambda: drive(weaving),
     'drifting': lambda: drive(eight(0.05), 180.0),
     'drifting away': lambda: drive(eight(1.0)),
