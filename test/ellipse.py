@@ -83,3 +83,19 @@ def stamped(stamp: int, frame_id: str = '') -> dict[str, Any]:
     """Return the field of a stamped message, of a stamp in nanoseconds."""
     seconds, nanoseconds = divmod(stamp, 1_000_000_000)
     return {'header': {'stamp': {'sec': seconds, 'nanosec': nanoseconds}, 'frame_id': frame_id}}
+
+
+def pack_bag(bag: Path, target: Path, storage: object, mode: str) -> Path:
+    """Copy a bag message by message with the options of rosbags' own writer; return the copy."""
+    from rosbags import rosbag2  # noqa: PLC0415 - an extra
+    from rosbags.typesys import get_typestore, Stores  # noqa: PLC0415 - as above
+
+    types = get_typestore(Stores.ROS2_JAZZY)
+    writer = rosbag2.Writer(target, version=8, storage_plugin=storage)
+    writer.set_compression(rosbag2.CompressionMode[mode], rosbag2.CompressionFormat.ZSTD)
+    with rosbag2.Reader(bag) as reader, writer:
+        for connection in reader.connections:
+            copy = writer.add_connection(connection.topic, connection.msgtype, typestore=types)
+            for _, stamp, raw in reader.messages([connection]):
+                writer.write(copy, stamp, raw)
+    return target

@@ -133,13 +133,10 @@ def web(fleet: Path) -> Iterator[str]:
     server.server_close()
 
 
-Said = Callable[..., tuple[str, str]]
-
-
 @pytest.fixture
 def said(
     capfd: pytest.CaptureFixture[str], temporary: Path, monkeypatch: pytest.MonkeyPatch
-) -> Said:
+) -> Callable[..., tuple[str, str]]:
     """Return a function that runs a command, looks at what it leaves, and returns what it says."""
     monkeypatch.setattr('two_manifold_ros.progress.PATIENCE_S', 600.0)
 
@@ -157,19 +154,16 @@ def said(
 @pytest.mark.parametrize(
     ('address', 'shown'),
     [
-        ('bags/monday', 'bags/monday'),
         ('what?a=b', 'what?a=b'),
         (f's3://{KEY}:{SECRET}@carts/one', 's3://carts/one'),
-        (f's3://carts/one?X-Amz-Signature={SECRET}', 's3://carts/one'),
         ('s3://carts/day=202?/*', 's3://carts/day=202?/*'),
         (f'https://{USER}:p@ss@host:80/a b.mcap?{SECRET}', 'https://host:80/a b.mcap'),
         ('http://[::1]:8000/a@b.mcap', 'http://[::1]:8000/a@b.mcap'),
         (f'HTTPS://{USER}:{SECRET}@h/x.mcap?{SECRET}', 'HTTPS://h/x.mcap'),
-        (f'simplecache::http://{USER}:{SECRET}@h/x.mcap', 'simplecache::http://h/x.mcap'),
         (f'a::zip://x.mcap?{SECRET}::Ftp://{SECRET}@h/x#{SECRET}', 'a::zip://'),
         (f'http://h/x.mcap;token={SECRET}', 'http://h/x.mcap'),
-        (f'http://h/x.mcap#{SECRET}@h/a?b=c', 'http://h/x.mcap'),
         (f'http://h?{SECRET}@{SECRET}', 'http://'),
+        (f's3://carts/http://{USER}:{SECRET}@h/x', 's3://'),
         (f'http://{USER}:{SECRET}/{SECRET}@h/x.mcap', 'http://'),
         ('s3://carts/drive #3;a?.mcap', 's3://carts/drive #3;a?.mcap'),
         (f'--bag=http://{USER}:{SECRET}@h/x', '--bag=http://h/x'),
@@ -355,10 +349,8 @@ def test_bags_of_a_web_server_are_read_and_their_secrets_kept(web, fleet, said, 
     # Folders are those that it lists.
     root = f'http://{USER}:{PASSWORD}@{web}'
     found = expand([f'{root}/one', f'{root}/*.mcap'])
-    assert found == [
-        f'http://{web}/{name}'
-        for name in ('one/monday', 'one/tuesday', 'broken.mcap', 'single.mcap')
-    ]
+    names = 'one/monday', 'one/tuesday', 'broken.mcap', 'single.mcap'
+    assert found == [f'http://{web}/{name}' for name in names]
     local = read_recording(fleet / 'one' / 'monday')
     np.testing.assert_array_equal(read_recording(found[0]).imu.samples, local.imu.samples)
 
@@ -386,18 +378,14 @@ def test_what_a_web_server_refuses_is_one_sentence(web, said, monkeypatch):
 @pytest.mark.parametrize(
     'given',
     [
-        ['info', 'model.npz', 'ADDRESS'],
         ['atlas', 'add', 'a=ADDRESS', 'b=ADDRESS', '-o', 'both.npz'],
         ['train', 'bag', '--output=ADDRESS'],
-        ['inspect', 'none', '--report=ADDRESS'],
         ['import', 'ADDRESS', '-o', 'bag'],
-        ['inspect', 'none', '--rate', 'ADDRESS'],
         ['view', '--live', '--port', 'ADDRESS'],
     ],
 )
-@pytest.mark.parametrize('scheme', ['HTTP', 'simplecache::http'])
-def test_no_secret_is_printed_where_no_address_is_expected(given, scheme, said):
-    address = f'{scheme}://{USER}:{PASSWORD}@127.0.0.1:9/a.mcap?x={SECRET}'
+def test_no_secret_is_printed_where_no_address_is_expected(given, said):
+    address = f'simplecache::http://{USER}:{PASSWORD}@127.0.0.1:9/a.mcap?x={SECRET}'
     _, err = said(*(each.replace('ADDRESS', address) for each in given), status=2)
     assert len(err.splitlines()) == 1
 

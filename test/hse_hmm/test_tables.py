@@ -7,7 +7,6 @@ from __future__ import annotations
 import naive
 import numpy as np
 import pytest
-from two_views import coupled_features, ridged_covariance
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.belief import (
@@ -23,6 +22,7 @@ from two_manifold_ros.hse_hmm.tables import (
     make_ridge_kernel,
     ObservationOperator,
     RawKernel,
+    RIDGE,
     shared_directions,
     shrink_growing_modes,
     SMALLEST_RATIO,
@@ -34,6 +34,24 @@ from two_manifold_ros.hse_hmm.tables import (
 from two_manifold_ros.manifold.learner import Extension
 from two_manifold_ros.names import COUPLINGS
 from two_manifold_ros.ticks.sliding import SlidingWindow
+
+
+def coupled_features(n: int = 60, future: int = 7, past: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    """Make centred features of two noisy views of one hidden signal."""
+    rng = np.random.default_rng(0)
+    hidden = rng.normal(size=(n, 5)) * [1.5, 1.3, 1.0, 0.8, 0.6]
+    views = [
+        hidden @ np.linalg.qr(rng.normal(size=(size, 5)))[0].T + 0.2 * rng.normal(size=(n, size))
+        for size in (future, past)
+    ]
+    return tuple(view - view.mean(axis=0) for view in views)
+
+
+def ridged_covariance(features: np.ndarray) -> np.ndarray:
+    """Return the covariance with the ridge of the couplings that whiten."""
+    covariance = features.T @ features / len(features)
+    return covariance + RIDGE * np.trace(covariance) / len(covariance) * np.eye(len(covariance))
+
 
 FUTURE, PAST = coupled_features()
 

@@ -8,13 +8,12 @@ from itertools import permutations
 import math
 from random import Random
 
-import drives_of_no_use as simple
 from hypothesis import example, given
 from hypothesis import strategies as st
 import numpy as np
 from other_recordings import with_positions
 import pytest
-from rounds import recording_of
+import rounds as simple
 from worlds.network import rounds, tram_network, travel, Yard, yard_network
 
 from two_manifold_ros.errors import InputError
@@ -46,7 +45,7 @@ TURN = 2.0 * np.pi
 def recorded(name: str, track: np.ndarray, rate_hz=20.0, seed=0, noise_m=0.005) -> Recording:
     """Record a drive along positions, metres, with noise."""
     track = track + np.random.default_rng(seed).normal(size=track.shape) * noise_m
-    return recording_of(np.zeros((len(track), 6)), track, rate_hz, name)
+    return simple.recording_of(np.zeros((len(track), 6)), track, rate_hz, name)
 
 
 def oval(

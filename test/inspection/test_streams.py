@@ -4,12 +4,11 @@
 
 from dataclasses import replace
 
-from drives_of_no_use import eight
 from ellipse import drive
 import numpy as np
 from other_recordings import between_s, with_imu, without_positions
 import pytest
-from rounds import recording_of
+from rounds import eight, recording_of
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.inspecting import inspect_recording

@@ -7,7 +7,6 @@ from dataclasses import replace
 import itertools
 from pathlib import Path
 
-from lap_drives import driven, phases_driven, RATE_HZ, recorded, signal, wrong_by
 import numpy as np
 import pytest
 from worlds.drive import drive
@@ -22,8 +21,53 @@ from two_manifold_ros.laps.ring import ClosedLine, HARMONICS, NOISES, on_line, R
 from two_manifold_ros.laps.unplaced import place, place_by_marks
 from two_manifold_ros.names import LAP_FRAME, MARKS
 from two_manifold_ros.recordings.bag_writer import BagWriter
-from two_manifold_ros.recordings.recording import PositionStream, Recording
+from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.typing import Floats, Ints
+
+RATE_HZ = 20.0
+
+
+def signal(phases: Floats, seed: int) -> Floats:
+    """Return what six channels see at phases (T,), laps: (T, 6)."""
+    random = np.random.default_rng(seed)
+    waves = np.arange(1, 8)
+    turns = 2.0 * np.pi * phases[:, None] * waves
+    along, aside = random.normal(size=(2, 7, 6))
+    seen: Floats = np.sin(turns) @ along + np.cos(turns) @ aside
+    return seen
+
+
+def phases_driven(laps: float, lap_s: float, seed: int, spread: float = 0.1) -> Floats:
+    """Return rising phases (T,) at speeds that wander by ``spread`` over half a lap."""
+    random = np.random.default_rng(seed + 100)
+    count = int(laps * lap_s * RATE_HZ)
+    knots = np.arange(0, count + lap_s * RATE_HZ, 0.5 * lap_s * RATE_HZ)
+    speeds = np.interp(np.arange(count), knots, 1.0 + spread * random.standard_normal(len(knots)))
+    rising: Floats = np.cumsum(np.clip(speeds, 0.3, None)) / (lap_s * RATE_HZ)
+    return rising
+
+
+def recorded(samples: Floats, rate_hz: float = RATE_HZ) -> Recording:
+    """Return a recording of samples (N, 6)."""
+    stamps = 10**18 + (np.arange(len(samples)) * 1e9 / rate_hz).astype(np.int64)
+    return Recording('made up', ImuStream('/imu', 'imu', stamps, samples, stamps))
+
+
+def driven(
+    laps: float = 7.3, lap_s: float = 20.0, seed: int = 0, noise: float = 0.5
+) -> tuple[Recording, Floats]:
+    """Return a drive, and its phases."""
+    phases = phases_driven(laps, lap_s, seed)
+    random = np.random.default_rng(seed + 200)
+    seen = signal(phases, seed) + noise * random.standard_normal((len(phases), 6))
+    return recorded(seen), phases
+
+
+def wrong_by(found: Floats, truth: Floats) -> float:
+    """Return the median distance of phases after the best shift, laps."""
+    away = found - truth
+    away -= np.median(away)
+    return float(np.median(np.abs(away)))
 
 
 @pytest.mark.parametrize('seed', range(3))

@@ -97,8 +97,6 @@ def racechrono(path: Path, made: Drive) -> Path:
         'This file is created using RaceChrono Pro v9.1.3 ( http://racechrono.com/ ).',
         'Format,3',
         'Session title,"Practice"',
-        'Session type,Lap timing',
-        'Track name,"Some track"',
         f'Driver name,{DRIVER}',
         'Created,07/03/2026,23:59',
         'Note,',

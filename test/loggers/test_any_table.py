@@ -40,16 +40,11 @@ TIMES = {
     'time (s)': counted(1.0),
     'timestamp': counted(1e-3, 0, '.0f'),
     'Zeit [ms]': counted(1e-3, BEGIN),
-    **dict.fromkeys(
-        ('millis', 'TimeMS', 'time_boot_ms', 'elapsed_ms'), counted(1e-3, BEGIN, '.0f')
-    ),
+    'time_boot_ms': counted(1e-3, BEGIN, '.0f'),
     'TimeUS': counted(1e-6, BEGIN, '.0f'),
     'stamp': str,
-    'unix time': counted(1.0),
     'Time': clock('%Y/%m/%d %I:%M:%S.%f %p'),
-    'UTC': clock('%Y-%m-%dT%H:%M:%S.%fZ'),
     'datetime': clock('%Y-%m-%d %H:%M:%S.%f+02', 2),
-    'Timestamp (UTC)': clock('%Y-%m-%d %H:%M:%S.%f'),
     'loggingTime(txt)': clock('%Y-%m-%d %H:%M:%S.%f -0500', -5),
     'Datum,Uhrzeit': clock('%d.%m.%Y,%I:%M:%S.%f %p UTC'),
     'date,time': clock('31.12.2025,%d.%m.%Y %I:%M:%S.%f %p -05:00', -5),
@@ -57,21 +52,17 @@ TIMES = {
 }
 IMUS = {
     'a#,g#': (1, 1),
-    'acc[@],gyro[@]': (1, 1),
     'acc (#),gyro (#)': (1, 1),
     'Acc # (g),Gyro # [°/s]': (G, DEG),
     'a#_g,w#_degps': (G, DEG),
     'a# (m/s2) (raw),rotation_rate_#_rad_s': (1, 1),
-    'accelerometer_m_s2[@],gyro_rad[@]': (1, 1),
     'linear_acceleration.#,angular_velocity.#': (1, 1),
+    'accelerometer_m_s2[@],gyro_rad[@]': (1, 1),
     '# (mg),# [mdps]': (G / 1000, DEG / 1000),
-    '#_m_per_s2,#_deg_per_s': (1, DEG),
     'gF#,omega_#': (G, 1),
     'total_acceleration_# (ft/s^2),gyr#': (0.3048, 1),
     '#_acc,#_rate_of_rotation': (1, DEG),
 }
-
-
 PLACES = {
     'lat,lon': lambda n, e: f'{n},{e}',
     'Lat (rad),Lng (rad)': lambda n, e: f'{n * DEG},{e * DEG}',
@@ -83,7 +74,6 @@ PLACES = {
 }
 HEADERS = {
     '': '',
-    'sep=,': '',
     '# a log\n// of a car': '',
     'Rate,100\n\nMy car': '',
     'Time,12:00:00,ax,ay,az,gx,gy': '',
@@ -142,22 +132,17 @@ def test_any_form_of_a_table_is_the_same_drive(parts, order, tmp_path):
 
 
 SPELLED = {
-    ('accel_x', G): 'G;g; g ',
     ('accel_x', 1.0): 'm/s^2;m/s²;m/s2;m/s/s;(m/s^2);m s-2;m·s⁻²;mps2;m_s2;ms^-2;'
     'metres per second squared;meters/second^2',
-    ('accel_x', 0.3048): 'ft/s^2',
     ('gyro_z', DEG): 'Deg/Sec;deg_sec;°/s;dps;deg s-1;degrees/second',
     ('gyro_z', 1.0): 'rad/s;Rad/Sec;radians per second',
     ('gyro_z', DEG / 1000): 'mdps;mdeg/s',
     ('time', 1e-3): 'ms;milliseconds;millis',
     ('time', 1.0): 's;sec;secs;Seconds;unix time',
-    ('time', 1e-6): 'us;µs;microseconds;usec',
-    ('time', 1e-9): 'ns;nanoseconds',
-    ('latitude', 1.0): 'deg;Degrees;°',
+    ('time', 1e-6): 'us;µs;microseconds',
+    ('time', 1e-9): 'nanoseconds',
     ('longitude', 1 / 60): 'Minutes',
     ('altitude', 0.3048): 'ft;Feet',
-    ('x', 1.0): 'm;M;meters;Metres',
-    ('y', 0.001): 'mm',
 }  # fmt: skip
 
 
@@ -212,10 +197,8 @@ SET = 1.7e9 + np.arange(100) / 20
         (np.r_[SET[:50], SET[50:] - 1.1], 52),
         (np.r_[SET[:50], SET[50:] + 3700], 52),
         (np.r_[SET[:97], SET[97:] + 70], 99),
-        (np.r_[SET[:2], SET[2:] + 70], 4),
         (np.r_[SET[:40], SET[40] + 9e5, SET[41:]], 42),
         (np.r_[SET[:40], 0.0, SET[41:]], 42),
-        (np.r_[np.arange(97) / 20, SET[97:]], 99),
     ],
 )
 def test_no_time_is_repaired(seconds, line, tmp_path):
@@ -244,11 +227,9 @@ def test_damage_of_a_position_leaves_the_imu_of_its_row(tmp_path):
         ('when,a,b,c,d,e', 't=when:s,ax=a,gz=-b:deg/s', {'accel_x': 1.0, 'gyro_z': -2 * DEG}),
         ('time,a,ay,c,lat,lon', 'ax=-a:g', {'accel_x': -G, 'accel_y': 2, 'latitude': 4}),
         ('time,x,y,z,gx,gy', 'ax=x,ay=y', {'accel_x': 1, 'accel_y': 2, 'gyro_x': 4, 'gyro_y': 5}),
-        ('time,x,y,z,gx,gy', 'x=x,y=y', {'x': 1, 'y': 2, 'gyro_x': 4, 'gyro_y': 5}),
         ('time,x (mm),y (mm),z (m),gx,g', '', {'x': 0.001, 'y': 0.002, 'gyro_x': 4}),
         # Letters without a unit are read where they are named.
         ('time,x,y,z,ax,gz', '', {'accel_x': 4, 'gyro_z': 5}),
-        ('time,pos_x_cm,pos_y_cm,z,ax,t', '', {'accel_x': 4, 'x': 0.01, 'y': 0.02}),
         ('time,az,gx (g),gz,v,w', '', {'accel_z': 1, 'gyro_z': 3}),
         # As likely a minimum as minutes.
         ('time,ax,x_min,ay_min,lat_min,l', '', {'accel_x': 1}),

@@ -103,14 +103,7 @@ def test_what_is_written_is_read_and_the_same_content_gives_the_same_bytes_on_an
     assert (tmp_path / 'again').read_bytes() == path.read_bytes()
 
 
-@pytest.mark.parametrize(
-    ('name', 'array'),
-    [
-        ('thing', np.array(['text'])),
-        ('thing', np.array([1j])),
-        ('header', np.zeros(3)),
-    ],
-)
+@pytest.mark.parametrize(('name', 'array'), [('thing', np.array([1j])), ('header', np.zeros(3))])
 def test_what_could_not_be_read_is_not_written(name, array, path):
     before = path.read_bytes()
     with pytest.raises(ValueError, match=f'{name} holds .*: it is no kind of number, or named'):
@@ -163,7 +156,6 @@ def test_a_cut_file_is_refused_and_a_flipped_bit_is_or_harmless(path):
         (claiming((2**70,)), 'it holds an array of the shape'),
         (claiming((0, 10**14)), 'it holds an array of the shape (0, 100000000000000) in'),
         (claiming((-3,)), 'it holds an array of the shape (-3,) in'),
-        (claiming((40,)), 'it holds an array of the shape (40,) in 0 bytes'),
         (claiming((1,), '|O') + pickle.dumps([{}]), 'it holds object, which is no kind of'),
         (claiming((10**9,), '<V0'), 'it holds |V0, which is no kind of number'),
         (claiming((0,), [('a', '<f8')]), "it holds [('a', '<f8')], which is no kind of number"),
@@ -247,9 +239,6 @@ def test_changed_content_does_not_match_the_checksum(changed, path):
     assert 'its checksum does not match its content' in refusal(path)
 
 
-BOTH_KINDS = pytest.mark.parametrize('kind', ['spectral', 'route'])
-
-
 def run_of(model: ModelHead, recording: Recording) -> list[bytes]:
     """Return the bytes of everything that the filter says."""
     estimates = [each for each, _ in estimates_along(Filter(model), recording, lambda *_: None)]
@@ -322,7 +311,6 @@ def test_another_version_is_refused_and_named(form, version, words):
         ('summary', None, 'summary is no table'),
         ('origin', {'latitude_deg': 1.0, 'longitude_deg': 2.0}, 'origin.altitude_m is missing'),
         ('readout', {'kind': ['sharpened']}, "readout is of the kind ['sharpened'], unknown"),
-        ('warm_start.response', {}, "warm_start.response is of the kind '', unknown to this"),
         ('warm_start.response.more', 1.0, "it holds 'warm_start.response.more', which is no part"),
         ('channel_units', ['g'] * 3 + ['deg/s'] * 3, 'it was trained on channels in other units'),
         ('channels.names', ['command.x'] * 6, 'it takes commands of the vehicle, which this'),
@@ -336,7 +324,7 @@ def test_a_header_that_makes_no_sense(name, value, words, refusal):
     assert sentence.endswith('; copy it again or train again')
 
 
-@BOTH_KINDS
+@pytest.mark.parametrize('kind', ['spectral', 'route'])
 def test_nothing_may_be_missing_or_left_over(kind, contents):
     header, arrays = contents[kind]
     # Without a format or a version something else is said.
@@ -399,8 +387,6 @@ def test_a_model_that_could_not_be_loaded_is_not_written(spectral_model, tmp_pat
 
 
 NAN = float('nan')
-
-
 RANGES: dict[str, list[tuple[str, Any, Any]]] = {
     'spectral': [
         ('novelty.squared', ..., 0.0), ('novelty.still', ..., 2**31), ('state_bound', ..., -2.0),
@@ -443,7 +429,6 @@ def test_a_number_beyond_its_range_is_refused_by_name(kind, refusal):
         # What no filter can take.
         ('rate_hz', 20.0, 'its rate and the length of its tick disagree'),
         ('max_gap_ns', 10**17, 'max_gap_ns would take'),
-        ('window', 10**6, 'starts holds'),
         ('window', 10**9, 'window would take'),
         ('horizons', [0, 9, 5], 'its horizons do not start with 0 and increase'),
         ('horizons', [0, 5, 10**9], 'its last horizon is more than a day ahead'),
@@ -541,7 +526,6 @@ def test_the_file_holds_its_routes(sensed_model, tmp_path):
     [
         (lambda header, _: header['routes'][1].update(name='a'), 'fit together|twice'),
         (lambda header, _: header.pop('routes'), 'does not fit together'),
-        (lambda header, _: header.update(more=1), 'more than its routes'),
         (lambda _, arrays: arrays.update({'routes.7.x': np.zeros(2)}), 'more than its routes'),
         (lambda header, _: header['routes'][0].update(rate_hz=-1.0), 'route a: the model is'),
     ],

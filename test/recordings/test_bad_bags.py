@@ -5,6 +5,7 @@
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict
+from io import BytesIO
 import os
 from pathlib import Path
 import re
@@ -14,12 +15,12 @@ import sqlite3
 import numpy as np
 import pytest
 
+from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 from two_manifold_ros.recordings.recording import Recording
 
 pytest.importorskip('rosbags')
 
-from bag_builders import add_checksums, file_of, read_or_refused, refusal, WITHOUT_POSITIONS
 from ellipse import drive, IMU, POSE, stamped, write_bag, write_messages
 from lz4 import frame as lz4
 from rosbags import rosbag1
@@ -27,6 +28,52 @@ from rosbags.rosbag2 import storage_mcap
 
 from two_manifold_ros.recordings import bag as opening
 from two_manifold_ros.recordings.bag import zstd
+
+WITHOUT_POSITIONS = ReadingOptions(need_positions=False)
+
+
+def file_of(bag: Path) -> Path:
+    """Return the one storage file of a bag."""
+    return next(each for each in bag.iterdir() if each.suffix in {'.mcap', '.db3'})
+
+
+def refusal(path: Path, options: ReadingOptions = WITHOUT_POSITIONS) -> str:
+    """Return the one sentence with which a path is refused; it names the path."""
+    message = read_or_refused(path, options)
+    assert isinstance(message, str)
+    assert '\n' not in message
+    assert message.endswith('.')
+    return message
+
+
+def read_or_refused(path: Path, options: ReadingOptions = WITHOUT_POSITIONS) -> Recording | str:
+    """Return the recording, or the sentence that refuses the path, which it names."""
+    try:
+        return read_recording(path, options)
+    except InputError as error:
+        if str(path) not in str(error):
+            raise
+        return str(error)
+
+
+def add_checksums(file: Path, chunk_size: int) -> None:
+    """Write a file again by the library of the format: with checksums, in chunks of that size."""
+    from mcap.reader import make_reader  # noqa: PLC0415 - walks need no library
+    from mcap.writer import Writer  # noqa: PLC0415
+
+    content = BytesIO(file.read_bytes())
+    with file.open('wb') as stream:
+        writer = Writer(stream, chunk_size=chunk_size)
+        writer.start('ros2', 'test')
+        numbers: dict[str, int] = {}
+        for schema, channel, message in make_reader(content).iter_messages():
+            if channel.topic not in numbers:
+                kind = writer.register_schema(schema.name, schema.encoding, schema.data)
+                numbers[channel.topic] = writer.register_channel(channel.topic, 'cdr', kind)
+            number, received = numbers[channel.topic], message.log_time
+            writer.add_message(number, received, message.data, message.publish_time)
+        writer.finish()
+
 
 Make = Callable[[Path], Path]
 
@@ -162,15 +209,8 @@ def test_files_are_read_in_the_order_of_their_metadata(tmp_path, ellipse_bag, qu
     for name in names:
         shutil.copy(file_of(ellipse_bag), tmp_path / name)
     listed = [f'    - {quote}x/{name}{quote}' for name in names[:2]]
-    content = [
-        'a:',
-        '  files:',
-        '    - path: x 3.mcap',
-        '  relative_file_paths:',
-        *listed,
-        '  b: 1',
-    ]
-    (tmp_path / 'metadata.yaml').write_bytes(end.join(content).encode())
+    content = ['a:', '  files:', '    - path: x 3.mcap', '  relative_file_paths:', *listed]
+    (tmp_path / 'metadata.yaml').write_bytes(end.join([*content, '  b: 1']).encode())
     with opening.Bag(tmp_path) as bag:
         assert [file.name for file, _ in bag._readers] == names[:2]
 

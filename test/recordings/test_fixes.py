@@ -28,7 +28,6 @@ ORIGIN = GeodeticOrigin(*HERE[:3])
 
 
 Fix = tuple[float, float, float, int]
-Read = Callable[..., Recording]
 
 
 def written(path: Path, fixes: list[Fix]) -> Path:
@@ -42,7 +41,7 @@ def written(path: Path, fixes: list[Fix]) -> Path:
 
 
 @pytest.fixture
-def read(tmp_path: Path) -> Read:
+def read(tmp_path: Path) -> Callable[..., Recording]:
     """Return a function that writes fixes and reads them."""
 
     def recording(*fixes: Fix, **options: object) -> Recording:

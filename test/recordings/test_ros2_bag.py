@@ -8,8 +8,7 @@ import shutil
 import sys
 from types import ModuleType, SimpleNamespace
 
-from bag_builders import pack_bag
-from ellipse import drive, stamped, write_bag
+from ellipse import drive, pack_bag, stamped, write_bag
 import numpy as np
 import pytest
 
