@@ -92,7 +92,9 @@ def _file_of(error: BaseException) -> str:
 def model_file() -> Target:
     """Bytes of a whole file."""
     refusal, read, write = fuzzed(
-        '.errors.InputError', '.model.container.read_container', '.model.container.write_container'
+        '.errors.InputError',
+        '.model.model_file.read_container',
+        '.model.model_file.write_container',
     )
     import numpy as np  # noqa: PLC0415
 
@@ -109,7 +111,7 @@ def model_file() -> Target:
 
 def array() -> Target:
     """Bytes of the header or of an array of a model, with right checksums."""
-    refusal, read = fuzzed('.errors.InputError', '.model.container.read_container')
+    refusal, read = fuzzed('.errors.InputError', '.model.model_file.read_container')
     import numpy as np  # noqa: PLC0415
 
     path = Path('model.npz')

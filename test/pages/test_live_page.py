@@ -253,6 +253,6 @@ def test_a_page_loads_little_and_counts_as_looked_at_until_its_tab_is_closed(bro
         loaded = dict(json.loads(tab.page.evaluate(code)))
         assert any('bokeh-widgets' in name for name in loaded)
         # Packed: it is 3.9 MB.
-        assert 100_000 < sum(loaded.values()) < 1_500_000
+        assert 100_000 < sum(loaded.values()) < 700_000
         tab.page.close()
         until(lambda: not scene.pages, 'the page to be gone')

@@ -56,8 +56,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     options.add_fleet(parser).add_argument(
         '--fleet',
         action='store_true',
-        help='score each bag where it is read; report by vehicle (the folder of a bag), by day '
-        'and by place; a bag that cannot be read is named and left out',
+        help='score each bag where it is read; report by vehicle (the folder of a bag) and by '
+        'day; a bag that cannot be read is named and left out',
     )
 
 

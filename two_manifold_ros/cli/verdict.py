@@ -98,7 +98,7 @@ def word_for(error: float, mean: float, published: float = 1.0) -> str:
 def of_routes(verdicts: Mapping[str, Verdict]) -> Verdict:
     """Return one verdict about several routes: the word and the cure of the worst."""
     worst = max(verdicts.values(), key=lambda each: WORDS.index(each.word))
-    sentences = (f'{name}: {each.sentence}' for name, each in verdicts.items())
+    sentences = (f'{name}: {each.sentence}'.lstrip(': ') for name, each in verdicts.items())
     return worst._replace(sentence='\n'.join(sentences))
 
 

@@ -49,7 +49,7 @@ class FilterRun:
     positions: Floats  # (T, H, 2), m; the mean of the model stands where none is usable
     covariances: Floats  # (T, H, 2, 2), m^2, NaN there
     published: Bools  # the others are here as well, so that their errors count
-    statuses: Ints  # see `interface.status.CODES`
+    statuses: Ints  # see `interface.assessment.CODES`
     causes: tuple[str, ...]  # empty if all is well
     reasons: Mapping[str, str]  # the last sentence about each cause
     seconds_per_tick: Floats  # wall time, ticks before the first window included

@@ -171,7 +171,7 @@ MOST_POINTS = 1 << 16
 
 
 def _moments(early: Floats, late: Floats, size: int) -> Iterator[Floats]:
-    """Yield sums of products (size, k + 2, k + 2) with ones and the early columns, of each late signal."""
+    """Yield sums of products with the early ones (size, k + 2, k + 2) of each late signal."""
     early, late = _standardised(early), _standardised(late)
     known_early: Bools = np.asarray(np.isfinite(early).all(axis=1))
     columns = np.column_stack([known_early, np.where(known_early[:, None], early, 0.0)])

@@ -208,12 +208,6 @@ def run(
         stop.at_once = False
         if node is not None:
             node.destroy_node()
-        else:
-            # A signal or a refusal broke it off; the end would wait for a worker that it began.
-            from multiprocessing import active_children  # noqa: PLC0415 - few nodes have one
-
-            for child in active_children():
-                child.kill()
         try_shutdown()
     if node is not None and node.exit_status is not None:
         return int(node.exit_status)

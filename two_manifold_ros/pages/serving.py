@@ -17,7 +17,9 @@ from urllib.parse import urlsplit
 
 from bokeh.application import Application
 from bokeh.application.handlers.function import FunctionHandler
+from bokeh.resources import Resources
 from bokeh.server.server import Server
+from bokeh.server.views.static_handler import StaticHandler
 from tornado.web import ErrorHandler, GZipContentEncoding
 
 from two_manifold_ros.errors import InputError
@@ -126,6 +128,12 @@ def _guard(server: Server, host: str) -> None:
         names |= {own, f'{own}.local', socket.getfqdn().lower()}
     application: Any = server._tornado  # noqa: SLF001 - Bokeh has no public way to
     application.transforms.append(GZipContentEncoding)
+    # A page loads the scripts that it uses alone: .47 MB in place of 1.2 MB.
+    wanted = Resources(
+        mode='server', root_url='/', path_versioner=StaticHandler.append_version,
+        components=['bokeh', 'bokeh-widgets'],
+    )  # fmt: skip
+    application.resources = lambda absolute_url=None: wanted  # noqa: ARG005
     find = application.find_handler
 
     def find_handler(request: HTTPServerRequest, **options: Any) -> Any:  # noqa: ANN401
