@@ -131,10 +131,11 @@ def python_interface() -> str:
         parts.append(f'### {group}\n')
         for line in files:
             file, _, names = line.partition(': ')
-            tree = ast.parse((PACKAGE / file).read_text())
+            source = (PACKAGE / file).read_text()
+            tree, lines = ast.parse(source), source.splitlines()
             there = {each.name: each for each in tree.body if isinstance(each, _DEFINED)}
             module = f'two_manifold_ros.{file.removesuffix(".py").replace("/", ".")}'
-            parts += [_described(there[name], module) for name in names.split()]
+            parts += [_described(there[name], module, lines) for name in names.split()]
             if names == 'TrainingSettings':
                 parts.append(_settings())
     return '\n'.join(parts)
@@ -159,20 +160,20 @@ def _settings() -> str:
 _DEFINED = (ast.FunctionDef, ast.ClassDef)
 
 
-def _described(node: ast.FunctionDef | ast.ClassDef, module: str) -> str:
+def _described(node: ast.FunctionDef | ast.ClassDef, module: str, lines: list[str]) -> str:
     """Return heading, signature and docstring of a function or a class, and its members."""
     name, text = node.name, ast.get_docstring(node) or ''
     # A heading with brackets would have an anchor that forges and Sphinx write differently.
-    code = f'```python\nfrom {module} import {name}\n{_signature(node)}\n```\n'
-    lines = [f'#### {name}\n', code, numpydoc_to_markdown(text)]
+    code = f'```python\nfrom {module} import {name}\n{_signature(node, lines)}\n```\n'
+    parts = [f'#### {name}\n', code, numpydoc_to_markdown(text)]
     if isinstance(node, ast.ClassDef):
         members = list(_members(node))
         if members:
-            lines += ['**Members**', *members, '']
-    return '\n'.join(lines)
+            parts += ['**Members**', *members, '']
+    return '\n'.join(parts)
 
 
-def _signature(node: ast.FunctionDef | ast.ClassDef) -> str:
+def _signature(node: ast.FunctionDef | ast.ClassDef, lines: list[str]) -> str:
     if isinstance(node, ast.FunctionDef):
         returned = f' -> {ast.unparse(node.returns)}' if node.returns else ''
         given = _arguments(node.args)
@@ -182,10 +183,12 @@ def _signature(node: ast.FunctionDef | ast.ClassDef) -> str:
         return line
     init = next((each for each in _functions(node) if each.name == '__init__'), None)
     if init is not None:
-        return _signature(ast.FunctionDef(node.name, init.args, [], [], None))
+        return _signature(ast.FunctionDef(node.name, init.args, [], [], None), lines)
     fields = [
         f'    {each.target.id}: {ast.unparse(each.annotation)}'
         + (f' = {ast.unparse(_default(each.value))}' if each.value else '')
+        # What stands behind a field has its shape and unit.
+        + ''.join(lines[each.lineno - 1].partition('  # ')[1:])
         for each in node.body
         if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
     ]

@@ -18,6 +18,7 @@ import logging
 import os
 from pathlib import Path, PurePath
 import re
+import sys
 from tempfile import TemporaryDirectory
 import threading
 from typing import Any, TYPE_CHECKING
@@ -245,8 +246,12 @@ def fetched(address: str | Path) -> Iterator[Path]:
     if whole in places:
         yield places[whole]
         return
+    own = None
+    # The folder of a worker of Dask, if this is one, is removed even if the worker is killed.
+    with suppress(KeyError, ValueError):
+        own = sys.modules['distributed'].get_worker().local_directory
     # A library may still be writing into it when a signal ends the copy.
-    with TemporaryDirectory(prefix='two_manifold_', ignore_cleanup_errors=True) as folder:
+    with TemporaryDirectory(prefix='two_manifold_', dir=own, ignore_cleanup_errors=True) as folder:
         with _in_words(whole):
             place = _copy(whole, Path(folder))
         places[whole] = place
