@@ -91,11 +91,8 @@ def _file_of(error: BaseException) -> str:
 
 def model_file() -> Target:
     """Bytes of a whole file."""
-    refusal, read, write = fuzzed(
-        '.errors.InputError',
-        '.model.model_file.read_container',
-        '.model.model_file.write_container',
-    )
+    file = '.model.model_file.{}_container'.format
+    refusal, read, write = fuzzed('.errors.InputError', file('read'), file('write'))
     import numpy as np  # noqa: PLC0415
 
     path = Path('model.npz')
