@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Samples and fixes of a log, and the bag that they become."""
 
+import tracemalloc
+
 from logger_files import Drive, drive, SECOND
 import numpy as np
 import pytest
@@ -67,6 +69,17 @@ def test_the_bag_is_read_as_it_was_written(tmp_path):
     log = Log('a file', 'a format', {'accel_x': Channel(np.array([-5, 5]), np.zeros(2))})
     with pytest.raises(InputError, match='1970'):
         write_drive(drive_of(log), tmp_path / 'old')
+
+
+def test_memory_does_not_hold_all_messages(tmp_path):
+    stamps = SECOND + np.arange(5000)
+    made = drive_of(Log('a file', 'a format', {'accel_x': Channel(stamps, np.zeros(5000))}))
+    write_drive(made, tmp_path / 'once')
+    tracemalloc.start()
+    write_drive(made, tmp_path / 'again')
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak_bytes < 1000 * len(stamps)
 
 
 def test_repeated_positions_and_none_are_left_out_but_not_a_standstill():
