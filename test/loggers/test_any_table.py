@@ -245,9 +245,8 @@ def test_damage_of_a_position_leaves_the_imu_of_its_row(tmp_path):
         ('time,a,ay,c,lat,lon', 'ax=-a:g', {'accel_x': -G, 'accel_y': 2, 'latitude': 4}),
         ('time,x,y,z,gx,gy', 'ax=x,ay=y', {'accel_x': 1, 'accel_y': 2, 'gyro_x': 4, 'gyro_y': 5}),
         ('time,x,y,z,gx,gy', 'x=x,y=y', {'x': 1, 'y': 2, 'gyro_x': 4, 'gyro_y': 5}),
-        ('time,x (mm),y (mm),z (m),gx,g', '', {'x': 0.001, 'y': 0.002, 'gyro_x': 4}),
-        # Letters without a unit are read where they are named.
-        ('time,x,y,z,ax,gz', '', {'accel_x': 4, 'gyro_z': 5}),
+        ('time,x (mm),y (mm),z,gx,g', '', {'x': 0.001, 'y': 0.002, 'gyro_x': 4}),
+        ('time,x,y,z,ax,gz', '', {'accel_x': 4, 'gyro_z': 5, 'x': 1, 'y': 2}),
         ('time,pos_x_cm,pos_y_cm,z,ax,t', '', {'accel_x': 4, 'x': 0.01, 'y': 0.02}),
         ('time,az,gx (g),gz,v,w', '', {'accel_z': 1, 'gyro_z': 3}),
         # As likely a minimum as minutes.

@@ -154,7 +154,7 @@ def test_what_is_no_recording_is_refused_in_a_sentence(content, words, tmp_path)
           for place in ('-121.9995,47.0', '1220000001,470000001', '4700.0042,800.0316')),
         ('time,x,y,z,gx,gy,gz', '1,2,3,4,5,6', '',
          "accelerations; .*,ax=COLUMN:UNIT.*'x=COLUMN,y=COLUMN'.*'time', 'x'"),
-        ('time,gx,gy,gz,X,Y,v', '1,2,3,4,5,6', '', 'accelerations; .*ax=COLUMN'),
+        ('time,gx,gy,gz,X,Y,v', '1,2,3,4,5,6', 'gz=v', 'accelerations; .*ax=COLUMN'),
         ('time,x,y,z,x,y,z', '1,2,3,4,5,6', '', 'need names of their own'),
         ('time,a,b', '1,2', 'ax=b,ay=b', 'each its own'),
         ('time,a,b', '1,2', 'ax=c', "no column 'c'; name one of 'time', 'a', 'b'"),
