@@ -174,7 +174,9 @@ def read_columns(table: Table, columns: Mapping[str, Column]) -> Log:
         said = unit or usual_unit(table.numbers(at)) or SI[role]
         table.notes.append(f'{role} is {"-" * (sign < 0)}{name} in {said}')
         half = {'latitude': 'south', 'longitude': 'west'}.get(role)
-        if half and role not in columns and not any(c[:1] == '-' for c in table.values(at)):
+        # Of a format that is positive to the west, the sign is turned already.
+        signed = sign < 0 or any(cell[:1] == '-' for cell in table.values(at))
+        if half and role not in columns and not signed:
             words = f'if it is {half}, give --columns {role}=-{name}'
             table.notes.append(f'column {name!r} has no sign; {words}')
     read = {each.at for each in chosen.values()}
