@@ -259,10 +259,11 @@ def test_damage_of_a_position_leaves_the_imu_of_its_row(tmp_path):
 )
 def test_a_name_a_unit_and_a_map_say_which_column_has_which_role(head, columns, found, tmp_path):
     path = written(tmp_path, head, lambda i: (i / 20, 1, 2, 3, 4, 5))
-    channels = read_log([path], parse_columns(columns)).channels
-    assert {role: each.values[0] for role, each in channels.items()} == pytest.approx(
+    log = read_log([path], parse_columns(columns))
+    assert {role: each.values[0] for role, each in log.channels.items()} == pytest.approx(
         {'longitude': 5, **found} if 'latitude' in found else found
     )
+    assert any('the first of 2 columns' in note for note in log.notes) == ('ax,ax' in head)
 
 
 @pytest.mark.parametrize('step_s', [0.0008, 0.05, 0.2])

@@ -172,7 +172,9 @@ def read_columns(table: Table, columns: Mapping[str, Column]) -> Log:
     chosen = choose(table, columns)
     for role, (name, unit, sign, at) in chosen.items():
         said = unit or usual_unit(table.numbers(at)) or SI[role]
-        table.notes.append(f'{role} is {"-" * (sign < 0)}{name} in {said}')
+        count = table.names.count(table.names[at])
+        first = f' (the first of {count} columns of this name)' * (count > 1)
+        table.notes.append(f'{role} is {"-" * (sign < 0)}{name} in {said}{first}')
         half = {'latitude': 'south', 'longitude': 'west'}.get(role)
         # Of a format that is positive to the west, the sign is turned already.
         signed = sign < 0 or any(cell[:1] == '-' for cell in table.values(at))
