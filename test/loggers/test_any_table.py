@@ -229,13 +229,17 @@ def test_no_time_is_repaired(seconds, line, tmp_path):
         np.testing.assert_allclose(steps, np.diff(np.unique(seconds.round(3))), atol=1e-5)
 
 
-def test_damage_of_a_position_leaves_the_imu_of_its_row(tmp_path):
+def test_damage_of_a_position_leaves_the_imu_of_its_row_and_a_torn_line_the_others(tmp_path):
     north = ['nofix' if i in {3, 40} else 48 + i / 1e4 for i in range(100)]
     path = written(tmp_path, 'time,ax,lat,lon', lambda i: (i / 9, i, north[i], 11))
     found = read(path)
     assert len(found.imu.stamps) == 100
     assert len(found.fixes.stamps) == 98
     assert any("line 5: 'nofix'" in note and '1 others' in note for note in found.notes)
+    path.write_text('time,ax,ay\n0,1,2\n0.1,1,2\n0.2,1')
+    found = read(path)
+    assert len(found.imu.stamps) == 2
+    assert any('line 4, the last' in note for note in found.notes)
 
 
 @pytest.mark.parametrize(

@@ -137,6 +137,7 @@ def read_table(text: str, place: str) -> Table:
     _, kind, times, other, read, clock = form
     heads, below, rows, above = read(text, place)
     width = len(heads)
+    torn = rows.pop().line if rows and len(rows[-1].cells) < width else 0
     if not rows:
         msg = f'{place}: there is no line with data; choose another recording'
         raise InputError(msg)
@@ -151,6 +152,8 @@ def read_table(text: str, place: str) -> Table:
     units = [unit for _, unit in pairs]
     heads = [head[:LONGEST_NAME] for head in heads]
     table = Table(place, names, units, heads, rows, above, kind, times, clock)
+    if torn:
+        table.notes.append(f'line {torn}, the last one, is not whole: left out')
     table.leave([
         f'{len(row.cells)} values for {width} columns'
         * (len(row.cells) < width or any(row.cells[width:]))
