@@ -129,9 +129,9 @@ def test_one_damaged_line_is_left_out_and_a_wrong_time_or_a_second_start_refused
         # Text of Windows has no more lines than it shows.
         ('time (s),ax,note…,\n0,1,,\n0.1,x,,\n'.encode('cp1252'), "line 3: 'x'"),
         (b'time,ax\n2026-01-01T00:00Z,1\n2026-13-01T00:00Z,1\n', "line 3: '2026-13-01"),
-        (b'time,ax\n01/03/2026 1:00,1\n01/03/2026 1:01,1\n', "1:00' may be in two months"),
-        (b'"Format","AiM CSV File"\nDate,05/03/2026\nTime,1:00 PM\nTime,InlineAcc\n0,1\n1,1\n',
-         "'05/03/2026' may be in two months"),
+        (b'time,ax\n25/03/2026 1:00,1\n25/03/2026 1:01,1\n', "1:00' has slashes, and such dates"),
+        (b'"Format","AiM CSV File"\nDate,25/03/2026\nTime,1:00 PM\nTime,InlineAcc\n0,1\n1,1\n',
+         "'25/03/2026' has slashes, and such dates"),
         (b'time,ax,lat,lon\n1,1,nofix,1\n2,1,1,1\n', "line 2: 'nofix' in column 'lat'"),
         (b'time (s),ax\n' + b'1,1\n' * 50 + b'2,1\n' * 50, 'more decimals'),
     ],

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Ints
 
 DAY_NS = 86_400 * 10**9
-TWO_MONTHS = 'may be in two months, as 05/03/2026 in May or in March: write 2026-03-05'
+SLASHES = 'has slashes, and such dates are read in two ways: write 2026-03-05'
 LAST_S = 2**31
 """Seconds since 1970 that a stamp of ROS can have, which are those until 2038."""
 RARE = 20
@@ -276,7 +276,7 @@ def _aim_clock(table: Table, since: Ints) -> Ints:
     stated = {row.cells[0]: ', '.join(filter(None, row.cells[1:])) for row in table.above[::-1]}
     day = stated.get('Date', '')
     if '/' in day:
-        msg = f'{table.place}: the date {day!r} {TWO_MONTHS}, or the month as a word'
+        msg = f'{table.place}: the date {day!r} {SLASHES}, or the month as a word'
         raise InputError(msg)
     start = aim_start(day, stated.get('Time', ''), table.notes)
     return undated(table, since) if start is None else since + start
