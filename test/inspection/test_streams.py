@@ -310,6 +310,15 @@ def test_how_much_of_the_usual_the_imu_changes_tells_a_drive_from_a_stop(drive, 
     assert left_out(recording) == count
 
 
+def test_vibration_is_no_driving(drive):
+    recording = drive(seconds=90.0)
+    recording.positions.positions[500:1000] = 7.0
+    samples, within = recording.imu.samples, between_s(recording.imu, recording, 20.0, 39.96)
+    samples[within] = samples.mean(axis=0)
+    samples[within] += np.random.default_rng(1).normal(scale=0.7, size=samples[within].shape)
+    assert left_out(recording) == 0
+
+
 @pytest.mark.parametrize('kind', ['slows', 'brakes', 'turns'])
 def test_a_vehicle_that_stops_or_turns_on_the_spot_is_not_lost(kind):
     """For 4 s of each 30 s, the last time at its end, by an odometry that is exact."""

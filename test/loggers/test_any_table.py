@@ -212,13 +212,17 @@ def test_no_time_is_repaired(seconds, line, tmp_path):
         np.testing.assert_allclose(steps, np.diff(np.unique(seconds.round(3))), atol=1e-5)
 
 
-def test_damage_of_a_position_leaves_the_imu_of_its_row(tmp_path):
+def test_damage_of_a_position_leaves_the_imu_of_its_row_and_a_torn_line_the_others(tmp_path):
     north = ['nofix' if i in {3, 40} else 48 + i / 1e4 for i in range(100)]
     path = written(tmp_path, 'time,ax,lat,lon', lambda i: (i / 9, i, north[i], 11))
     found = read(path)
     assert len(found.imu.stamps) == 100
     assert len(found.fixes.stamps) == 98
     assert any("line 5: 'nofix'" in note and '1 others' in note for note in found.notes)
+    path.write_text('time,ax,ay\n0,1,2\n0.1,1,2\n0.2,1')
+    found = read(path)
+    assert len(found.imu.stamps) == 2
+    assert any('line 4, the last' in note for note in found.notes)
 
 
 @pytest.mark.parametrize(
@@ -227,9 +231,8 @@ def test_damage_of_a_position_leaves_the_imu_of_its_row(tmp_path):
         ('when,a,b,c,d,e', 't=when:s,ax=a,gz=-b:deg/s', {'accel_x': 1.0, 'gyro_z': -2 * DEG}),
         ('time,a,ay,c,lat,lon', 'ax=-a:g', {'accel_x': -G, 'accel_y': 2, 'latitude': 4}),
         ('time,x,y,z,gx,gy', 'ax=x,ay=y', {'accel_x': 1, 'accel_y': 2, 'gyro_x': 4, 'gyro_y': 5}),
-        ('time,x (mm),y (mm),z (m),gx,g', '', {'x': 0.001, 'y': 0.002, 'gyro_x': 4}),
-        # Letters without a unit are read where they are named.
-        ('time,x,y,z,ax,gz', '', {'accel_x': 4, 'gyro_z': 5}),
+        ('time,x (mm),y (mm),z,gx,g', '', {'x': 0.001, 'y': 0.002, 'gyro_x': 4}),
+        ('time,x,y,z,ax,gz', '', {'accel_x': 4, 'gyro_z': 5, 'x': 1, 'y': 2}),
         ('time,az,gx (g),gz,v,w', '', {'accel_z': 1, 'gyro_z': 3}),
         # As likely a minimum as minutes.
         ('time,ax,x_min,ay_min,lat_min,l', '', {'accel_x': 1}),
@@ -241,10 +244,11 @@ def test_damage_of_a_position_leaves_the_imu_of_its_row(tmp_path):
 )
 def test_a_name_a_unit_and_a_map_say_which_column_has_which_role(head, columns, found, tmp_path):
     path = written(tmp_path, head, lambda i: (i / 20, 1, 2, 3, 4, 5))
-    channels = read_log([path], parse_columns(columns)).channels
-    assert {role: each.values[0] for role, each in channels.items()} == pytest.approx(
+    log = read_log([path], parse_columns(columns))
+    assert {role: each.values[0] for role, each in log.channels.items()} == pytest.approx(
         {'longitude': 5, **found} if 'latitude' in found else found
     )
+    assert any('the first of 2 columns' in note for note in log.notes) == ('ax,ax' in head)
 
 
 @pytest.mark.parametrize('step_s', [0.0008, 0.05, 0.2])

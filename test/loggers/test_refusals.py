@@ -125,9 +125,9 @@ def test_one_damaged_line_is_left_out_and_a_wrong_time_or_a_second_start_refused
         # Text of Windows has no more lines than it shows.
         ('time (s),ax,note…,\n0,1,,\n0.1,x,,\n'.encode('cp1252'), "line 3: 'x'"),
         (b'time,ax\n2026-01-01T00:00Z,1\n2026-13-01T00:00Z,1\n', "line 3: '2026-13-01"),
-        (b'time,ax\n01/03/2026 1:00,1\n01/03/2026 1:01,1\n', "1:00' may be in two months"),
-        (b'"Format","AiM CSV File"\nDate,05/03/2026\nTime,1:00 PM\nTime,InlineAcc\n0,1\n1,1\n',
-         "'05/03/2026' may be in two months"),
+        (b'time,ax\n25/03/2026 1:00,1\n25/03/2026 1:01,1\n', "1:00' has slashes, and such dates"),
+        (b'"Format","AiM CSV File"\nDate,25/03/2026\nTime,1:00 PM\nTime,InlineAcc\n0,1\n1,1\n',
+         "'25/03/2026' has slashes, and such dates"),
         (b'time (s),ax\n' + b'1,1\n' * 50 + b'2,1\n' * 50, 'more decimals'),
     ],
 )  # fmt: skip
@@ -149,7 +149,7 @@ def test_what_is_no_recording_is_refused_in_a_sentence(content, words, tmp_path)
           for place in ('-121.9995,47.0', '1220000001,470000001', '4700.0042,800.0316')),
         ('time,x,y,z,gx,gy,gz', '1,2,3,4,5,6', '',
          "accelerations; .*,ax=COLUMN:UNIT.*'x=COLUMN,y=COLUMN'.*'time', 'x'"),
-        ('time,gx,gy,gz,X,Y,v', '1,2,3,4,5,6', '', 'accelerations; .*ax=COLUMN'),
+        ('time,gx,gy,gz,X,Y,v', '1,2,3,4,5,6', 'gz=v', 'accelerations; .*ax=COLUMN'),
         ('time,x,y,z,x,y,z', '1,2,3,4,5,6', '', 'need names of their own'),
         ('time,a,b', '1,2', 'ax=b,ay=b', 'each its own'),
         ('time,a,b', '1,2', 'ax=c', "no column 'c'; name one of 'time', 'a', 'b'"),

@@ -15,7 +15,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter, MessageBuilder
-from two_manifold_ros.recordings.decoding import ImuDecoder, position_decoder
+from two_manifold_ros.recordings.decoding import imu_decoder, ImuDecoder, position_decoder
 from two_manifold_ros.recordings.reading import read_recording
 
 rosbag2 = pytest.importorskip('rosbags.rosbag2')
@@ -203,8 +203,9 @@ def test_a_leading_slash_is_no_part_of_a_frame():
         ([(9.8, 0.1), (9.9, 0.2, False, False)], [(9.8, 0.1), (9.9, 0.2)], 0),
     ],
 )
-def test_what_is_marked_as_not_given_is_held(messages, expected, said):
-    decoder = ImuDecoder()
+@pytest.mark.parametrize('plain', [True, False])
+def test_what_is_marked_as_not_given_is_held(messages, expected, said, plain):
+    decoder = imu_decoder(BUILDER.typestore.deserialize_cdr, '/imu', IMU, plain=plain)
     numbers = [decoder(imu(*each))[2] for each in messages]
     assert [(each[2], each[5]) for each in numbers] == expected
     assert len(decoder.notes('/imu')) == said

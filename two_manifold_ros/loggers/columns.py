@@ -90,8 +90,11 @@ def choose(table: Table, columns: Mapping[str, Column]) -> dict[str, Column]:
     # A position is of both.
     if not {'x', 'y'} <= {*chosen}:
         chosen = {role: each for role, each in chosen.items() if role not in {'x', 'y'}}
-    bare = {plain(name) for name, unit in zip(table.names, table.units, strict=True) if not unit}
-    unclear = bare & {'x', 'y', 'z'} and not {*ACCELERATIONS, 'x', 'y'} & {*chosen}
+    # Letters without a unit are positions only beside accelerations, or where they are named.
+    letters = {at for at, name in enumerate(table.names) if plain(name) in {'x', 'y', 'z'}}
+    bare = {at for at in letters if not table.units[at]}
+    clear = {role for role, each in chosen.items() if each.at not in bare or role in columns}
+    unclear = bare and not {*ACCELERATIONS, 'x', 'y'} & clear
     rows = (
         ('time' not in chosen, 'the time'),
         (len({*given.values()}) < len(given), f'{" and ".join(given)}, each its own'),
@@ -134,7 +137,7 @@ def _found(table: Table, role: str, free: Sequence[int]) -> int | None:
             at
             for at in found
             if (names[at] not in UNCLEAR and (len(names[at]) > 2 or not is_unit(table.units[at])))
-            or fits(role, table.units[at])
+            or fits(role, table.units[at] or 'm')
         ]
         # Of a sensor that was not there, loggers write empty columns.
         return next((at for at in found if table.values(at)), found[0] if found else None)
@@ -169,9 +172,13 @@ def read_columns(table: Table, columns: Mapping[str, Column]) -> Log:
     chosen = choose(table, columns)
     for role, (name, unit, sign, at) in chosen.items():
         said = unit or usual_unit(table.numbers(at)) or SI[role]
-        table.notes.append(f'{role} is {"-" * (sign < 0)}{name} in {said}')
+        count = table.names.count(table.names[at])
+        first = f' (the first of {count} columns of this name)' * (count > 1)
+        table.notes.append(f'{role} is {"-" * (sign < 0)}{name} in {said}{first}')
         half = {'latitude': 'south', 'longitude': 'west'}.get(role)
-        if half and role not in columns and not any(c[:1] == '-' for c in table.values(at)):
+        # Of a format that is positive to the west, the sign is turned already.
+        signed = sign < 0 or any(cell[:1] == '-' for cell in table.values(at))
+        if half and role not in columns and not signed:
             words = f'if it is {half}, give --columns {role}=-{name}'
             table.notes.append(f'column {name!r} has no sign; {words}')
     read = {each.at for each in chosen.values()}

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Ints
 
 DAY_NS = 86_400 * 10**9
-TWO_MONTHS = 'may be in two months, as 05/03/2026 in May or in March: write 2026-03-05'
+SLASHES = 'has slashes, and such dates are read in two ways: write 2026-03-05'
 LAST_S = 2**31
 """Seconds since 1970 that a stamp of ROS can have, which are those until 2038."""
 RARE = 20
@@ -137,6 +137,7 @@ def read_table(text: str, place: str) -> Table:
     _, kind, times, other, read, clock = form
     heads, below, rows, above = read(text, place)
     width = len(heads)
+    torn = rows.pop().line if rows and len(rows[-1].cells) < width else 0
     if not rows:
         msg = f'{place}: there is no line with data; choose another recording'
         raise InputError(msg)
@@ -151,6 +152,8 @@ def read_table(text: str, place: str) -> Table:
     units = [unit for _, unit in pairs]
     heads = [head[:LONGEST_NAME] for head in heads]
     table = Table(place, names, units, heads, rows, above, kind, times, clock)
+    if torn:
+        table.notes.append(f'line {torn}, the last one, is not whole: left out')
     table.leave([
         f'{len(row.cells)} values for {width} columns'
         * (len(row.cells) < width or any(row.cells[width:]))
@@ -273,7 +276,7 @@ def _aim_clock(table: Table, since: Ints) -> Ints:
     stated = {row.cells[0]: ', '.join(filter(None, row.cells[1:])) for row in table.above[::-1]}
     day = stated.get('Date', '')
     if '/' in day:
-        msg = f'{table.place}: the date {day!r} {TWO_MONTHS}, or the month as a word'
+        msg = f'{table.place}: the date {day!r} {SLASHES}, or the month as a word'
         raise InputError(msg)
     start = aim_start(day, stated.get('Time', ''), table.notes)
     return undated(table, since) if start is None else since + start

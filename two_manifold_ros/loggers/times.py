@@ -12,7 +12,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import factor_of, OF_DAY, TEXT
-from two_manifold_ros.loggers.tables import DAY_NS, LAST_S, RARE, TWO_MONTHS
+from two_manifold_ros.loggers.tables import DAY_NS, LAST_S, RARE, SLASHES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ def stamps_of(table: Table, at: int, unit: str, *, of_imu: bool) -> Ints:
             table.notes.append('times without a zone are taken as UTC')
         fault = 'is no time such as 2026-01-31 12:00:00.5 +0100, 31.01.2026 1:00 PM or 12:00:00.5'
         if not any(texts) and any('/' in each.partition(':')[0] for each in cells):
-            fault = TWO_MONTHS
+            fault = SLASHES
     else:
         seconds = np.array(table.numbers(at))
         if unit == OF_DAY:

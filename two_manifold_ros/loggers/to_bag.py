@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any, TYPE_CHECKING
 
@@ -145,26 +144,30 @@ def _each_once(stamps: Ints, places: Floats, notes: list[str]) -> Channel:
 
 def write_drive(drive: Drive, path: str | Path) -> dict[str, int]:
     """Write a drive into a new bag and return how many messages each topic has."""
-    rows: list[tuple[int, str, str, str, dict[str, Any]]] = []
-    for stamp, sample in zip(drive.imu.stamps.tolist(), drive.imu.values.tolist(), strict=True):
-        fields: dict[str, Any] = {
-            # No orientation: see the comment in the message.
-            'orientation_covariance': [-1.0, *[0.0] * 8],
-            'linear_acceleration': dict(zip('xyz', sample[:3], strict=True)),
-            'angular_velocity': dict(zip('xyz', sample[3:], strict=True)),
-        }
-        rows.append((stamp, '/imu', 'sensor_msgs/msg/Imu', 'imu', fields))
-    for stamp, place in zip(drive.fixes.stamps.tolist(), drive.fixes.values.tolist(), strict=True):
-        fields = {'status': {'status': 0, 'service': 1}} | dict(zip(FIX_ROLES, place, strict=True))
-        rows.append((stamp, '/gps/fix', 'sensor_msgs/msg/NavSatFix', 'gps', fields))
-    for stamp, place in zip(drive.poses.stamps.tolist(), drive.poses.values.tolist(), strict=True):
-        fields = {'pose': {'position': dict(zip('xy', place, strict=True))}}
-        rows.append((stamp, '/pose', 'geometry_msgs/msg/PoseStamped', 'map', fields))
-    rows.sort(key=lambda row: row[0])
+    streams = (
+        ('/imu', 'sensor_msgs/msg/Imu', 'imu', drive.imu),
+        ('/gps/fix', 'sensor_msgs/msg/NavSatFix', 'gps', drive.fixes),
+        ('/pose', 'geometry_msgs/msg/PoseStamped', 'map', drive.poses),
+    )
+    rows = sorted((stamp, number, row) for number, (*_, channel) in enumerate(streams)
+                  for row, stamp in enumerate(channel.stamps.tolist()))  # fmt: skip
     if rows[0][0] < 0:
         msg = f'{path}: the drive begins before 1970; correct the date in the file'
         raise InputError(msg)
     with BagWriter(path) as bag:
-        for stamp, topic, msgtype, frame, fields in rows:
-            bag.write(topic, msgtype, stamp, {'header': header_of(stamp, frame), **fields})
-    return dict(Counter(row[1] for row in rows))
+        for stamp, number, row in rows:
+            topic, msgtype, frame, channel = streams[number]
+            values = channel.values[row].tolist()
+            fields: dict[str, Any] = {'header': header_of(stamp, frame)}
+            if topic == '/imu':
+                # No orientation: see the comment in the message.
+                fields['orientation_covariance'] = [-1.0, *[0.0] * 8]
+                fields['linear_acceleration'] = dict(zip('xyz', values[:3], strict=True))
+                fields['angular_velocity'] = dict(zip('xyz', values[3:], strict=True))
+            elif topic == '/pose':
+                fields['pose'] = {'position': dict(zip('xy', values, strict=True))}
+            else:
+                fields |= dict(zip(FIX_ROLES, values, strict=True))
+                fields['status'] = {'status': 0, 'service': 1}
+            bag.write(topic, msgtype, stamp, fields)
+    return {topic: len(each.stamps) for topic, _, _, each in streams if len(each.stamps)}

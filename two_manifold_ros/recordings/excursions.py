@@ -257,8 +257,12 @@ def frozen_places(stamps: Ints, positions: Floats, sampled: Ints, samples: Float
     # Another sensor has fewer channels, or more.
     known = np.pad(samples[finite, :6], ((0, 0), (0, max(6 - samples.shape[1], 0))))
     known = known - known.mean(axis=0)
-    sums = [np.bincount(of_half.ravel(), weights=each) for each in known.T]
-    means = (np.stack(sums, axis=1) / counts[:, None]).reshape(-1, 2, 3)
+    squares = np.diff(known, axis=0, prepend=known[:1]) ** 2
+    means, steps = (
+        np.stack([np.bincount(of_half.ravel(), weights=each) / counts for each in of.T], axis=1)
+        for of in (known, squares)
+    )
+    means, steps = means.reshape(-1, 2, 3), steps.reshape(-1, 2, 3)
     # Whole half seconds in which a place is given; until an interval later the vehicle may brake.
     since, until = np.searchsorted(
         halves * HALF_NS, [stamps[first[runs]] + usual_ns, stamps[last[runs]] - HALF_NS + 1]
@@ -272,6 +276,8 @@ def frozen_places(stamps: Ints, positions: Floats, sampled: Ints, samples: Float
     sensor = 0 if usual[0] > 0.0 else 1
     for run, begin, end in zip(runs, since, until, strict=True):
         if end - begin > 1:
-            spread = means[begin:end, sensor].var(axis=0).sum()
+            # Squared steps between samples are twice the noise, which vibration adds to the means.
+            noise = (steps[begin:end, sensor].sum(axis=1) / counts[begin:end]).mean()
+            spread = means[begin:end, sensor].var(axis=0).sum() - noise
             frozen[first[run] : last[run] + 1] = spread > DRIVES**2 * usual[sensor] > 0.0
     return frozen
