@@ -83,6 +83,7 @@ def test_every_topic_of_an_estimate_is_published_if_it_is_valid_and_in_its_type(
     scene.model.track = track
     pytest.importorskip('rosbags')
     from two_manifold_ros.recordings.bag_writer import MessageBuilder  # noqa: PLC0415
+from two_manifold_ros.recordings.message_building import MessageBuilder
 
     builder = MessageBuilder()
     for _, msgtype, message in messages_of(replace(estimate, tick=60), scene):

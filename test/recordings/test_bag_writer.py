@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.recordings.bag_writer import BagWriter, MessageBuilder
+from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.decoding import imu_decoder, ImuDecoder, position_decoder
+from two_manifold_ros.recordings.message_building import MessageBuilder
 from two_manifold_ros.recordings.reading import read_recording
 
 rosbag2 = pytest.importorskip('rosbags.rosbag2')
