@@ -82,8 +82,7 @@ def test_every_topic_of_an_estimate_is_published_if_it_is_valid_and_in_its_type(
         assert all(math.isfinite(number) for number in numbers(message)), name
     scene.model.track = track
     pytest.importorskip('rosbags')
-    from two_manifold_ros.recordings.bag_writer import MessageBuilder  # noqa: PLC0415
-from two_manifold_ros.recordings.message_building import MessageBuilder
+    from two_manifold_ros.recordings.message_building import MessageBuilder  # noqa: PLC0415
 
     builder = MessageBuilder()
     for _, msgtype, message in messages_of(replace(estimate, tick=60), scene):

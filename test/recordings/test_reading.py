@@ -20,7 +20,7 @@ rosbag1 = pytest.importorskip('rosbags.rosbag1')
 rosbag2 = pytest.importorskip('rosbags.rosbag2')
 typesys = pytest.importorskip('rosbags.typesys')
 pytest.importorskip('two_manifold_ros.recordings.bag')
-building = pytest.importorskip('two_manifold_ros.recordings.bag_writer')
+building = pytest.importorskip('two_manifold_ros.recordings.message_building')
 
 
 @pytest.fixture
