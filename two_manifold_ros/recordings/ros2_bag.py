@@ -90,7 +90,7 @@ class Ros2Bag:
         except Exception as error:
             raise damaged(self.path, error) from error
         if missing > 0:
-            note = 'messages that its metadata count are not there, dropped by its recorder or lost'
+            note = 'messages that its metadata count are missing: dropped by its recorder, or lost'
             self.notes.append(f'{self.path}: {missing} {note}.')
 
     def decoder_of(self, topic: Topic) -> Callable[[bytes, str], Any]:  # noqa: ARG002 - as others
