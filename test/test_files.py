@@ -181,7 +181,8 @@ SURVEY = {
 @pytest.mark.parametrize(
     'line',
     [{}, None, 'text', SURVEY | {'more': 1}, {name: SURVEY[name] for name in [*SURVEY][:-1]},
-     *[SURVEY | {'cells': cells} for cells in (None, [[1, 2]], [['a', 'b', 'c']])]],
+     *[SURVEY | {'cells': cells} for cells in (None, [[1, 2]], [['a', 'b', 'c']])],
+     *[SURVEY | {'lasts_s': lasts_s} for lasts_s in ('x', math.nan)], SURVEY | {'level': '2'}],
 )  # fmt: skip
 def test_a_line_that_is_no_survey_is_forgotten(line, tmp_path, monkeypatch):
     fresh = Survey('fresh', digest='x', lasts_s=2.0)

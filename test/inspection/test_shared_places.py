@@ -362,7 +362,7 @@ def test_given_names_are_lines_on_one_map_where_they_share_places_or_as_is_said(
 @pytest.mark.parametrize(
     ('paths', 'expected'),
     [
-        (['x/in/run_1.mcap', 'y/in/run_1.mcap'], ['x_in_run_1', 'y_in_run_1']),
+        (['x/in/run_1.mcap', 'y/in/run_1.mcap'], ['x', 'y']),
         (['run_1', 'y/run_1'], ['run_1', 'y_run_1']),
         (['a/x/run', 'a/y/run', 'b/x/run'], ['a_x_run', 'a_y_run', 'b_x_run']),
         # Folders that are there, and a file beside them: it alone has an ending.

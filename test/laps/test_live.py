@@ -230,12 +230,13 @@ WRONG = {
     # A line of few fixes may be wrong and sure; and the receiver has another origin in the end.
     'the first lap': (lambda tick: 30.0 * (tick < 140), 0.0, None),
     'from a lap on': (lambda tick: 900.0 * (tick > 410), 900.0, None),
+    'a part of two laps': (lambda tick: 20.0 * (tick < 240 and 30 <= tick % 120 < 48), 0.0, None),
 }
 
 
 @pytest.mark.parametrize(('off', 'in_the_end', 'far'), WRONG.values(), ids=WRONG)
 def test_few_wrong_fixes_spoil_no_line_and_many_are_believed(off, in_the_end, far):
-    drive = driven([LAP_S] * 12)
+    drive = driven([LAP_S] * 20)
     laps = live()
     count = 600 if far else len(drive.stamps) - 10
     for tick in range(count):

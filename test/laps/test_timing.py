@@ -16,6 +16,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.lap_times import time_laps
 from two_manifold_ros.laps.timing import circuit_of, LapTimer, live_timer, make_timer, THIRDS
 from two_manifold_ros.model.circuit import Circuit
+from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.recording import PositionStream
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
@@ -192,6 +193,14 @@ def test_any_forward_drive_counts_laps_by_its_way(steps, begin):
 def test_a_line_that_is_none_is_refused_in_a_sentence(slot_car_model, start_line, sectors, words):
     with pytest.raises(InputError, match=re.escape(words)):
         make_timer(slot_car_model, start_line, sectors)
+
+
+def test_a_place_on_a_lap_without_positions_is_refused(slot_car_model):
+    laps_alone = replace(slot_car_model, frame_id=LAP_FRAME)
+    for lines in (('1.0,2.0', ''), ('', '0.2 3,4')):
+        with pytest.raises(InputError, match='no positions: write shares of a lap'):
+            make_timer(laps_alone, *lines)
+    assert make_timer(laps_alone, '0.25', '0.2 0.7').sectors == pytest.approx((0.2, 0.7))
 
 
 def test_start_line_and_sectors_by_share_and_by_place_are_the_same(slot_car_model):

@@ -386,6 +386,13 @@ def test_marks_by_another_clock_are_named_beside_the_time_of_the_imu(late_s, beg
         place_by_marks([recording], [marks_of(recording, phases) + late_s * 10**9])
 
 
+@pytest.mark.parametrize('every', [1, 2, 3])
+def test_most_marks_missed_are_seen_in_the_imu(every):
+    recording, phases = driven(laps=14.0, seed=1)
+    placed = place_by_marks([recording], [marks_of(recording, phases)[::every]])
+    assert (f'repeats {every} times' in placed.sentence) == (every > 1)
+
+
 def test_two_drives_without_positions_have_the_same_phases():
     recording, phases = driven(seed=2)
     first = np.arange(len(phases)) < len(phases) // 2

@@ -470,11 +470,13 @@ def test_a_readout_or_a_kernel_that_does_not_fit(wrong, spectral_model):
         ('route.switching.beginnings', (0, 0), 0.9, 'beginnings are no chances that sum to one'),
         ('route.switching.exchanges', (0, 1), -0.1, 'exchanges and jumps are no chances'),
         ('route.switching.exchanges', (7, 1), 0.1, 'lead from elsewhere to a place'),
+        ('lowest', 0, 1e6, 'means whose least is above the largest'),
         ('circuit.seconds', 0, 1e-3, 'do not increase from 0'),
         ('circuit.seconds', ..., 0.0, 'the time of a lap'),
         ('lines.names', ..., ['right', 'left'], 'not in order'),
         ('lines.names', ..., ['left', 'none'], 'is no name of a route'),
         ('network.turns', ..., lambda a: a[::-1], 'do not ascend'),
+        ('network.turns', ..., lambda a: a**3, 'the turns of its network are no even steps'),
         ('network.speeds', ..., lambda a: a[[0, 2, 1]], 'do not ascend'),
     ],
 )

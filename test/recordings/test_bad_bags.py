@@ -292,6 +292,17 @@ def test_a_record_that_vanishes_without_a_checksum_is_missed(tmp_path, monkeypat
     assert '1 of 80 messages on' in refusal(file_of(bag))
 
 
+@pytest.mark.parametrize(('said', 'lost'), [(130, 30), (70, 0)])
+def test_metadata_that_count_otherwise_refuse_nothing(bag, said, lost):
+    """As of a recorder that dropped messages which it had counted, or was taken up again."""
+    metadata = bag / 'metadata.yaml'
+    text = metadata.read_text()
+    metadata.write_text(text.replace('message_count: 100', f'message_count: {said}'))
+    notes = read_recording(bag).notes
+    assert len(notes) == bool(lost)
+    assert all(f'{bag}: {lost} messages that its metadata count' in note for note in notes)
+
+
 def test_files_that_are_listed_and_not_there_are_refused_until_the_list_is_removed(bag):
     metadata, name = bag / 'metadata.yaml', file_of(bag).name
     metadata.write_text(metadata.read_text().replace(f'- {name}', f'- {name}\n  - b.mcap', 1))

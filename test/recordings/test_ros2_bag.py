@@ -48,6 +48,21 @@ def test_it_reads_the_same_recording(bag, tmp_path, monkeypatch, storage, mode):
         np.testing.assert_equal(asdict(read_recording(path)), asdict(recording))
 
 
+def test_messages_that_were_counted_and_are_not_there_are_a_note(bag, monkeypatch):
+    without_rosbags(monkeypatch)
+    library = sys.modules['rosbag2_py']
+    read = library.Info.read_metadata
+
+    def counting_more(self: object, uri: str, storage: str) -> object:
+        metadata = read(self, uri, storage)
+        metadata.topics_with_message_count[0].message_count += 3
+        return metadata
+
+    monkeypatch.setattr(library.Info, 'read_metadata', counting_more)
+    (note,) = read_recording(bag).notes
+    assert f'{bag}: 3 messages that its metadata count' in note
+
+
 def test_what_it_cannot_read_is_refused_in_a_sentence(bag, tmp_path, monkeypatch):
     without_rosbags(monkeypatch)
     (tmp_path / 'old.bag').write_bytes(b'#ROSBAG V2.0\n')

@@ -24,7 +24,12 @@ from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.ticks.segments import cut_segments
 from two_manifold_ros.ticks.sliding import NOVEL
-from two_manifold_ros.training.following import choose_network, Followed, steps_of
+from two_manifold_ros.training.following import (
+    choose_network,
+    Followed,
+    steps_of,
+    where_drives_begin,
+)
 from two_manifold_ros.training.held_out import follow
 from two_manifold_ros.training.route import lay_out_recordings
 from two_manifold_ros.training.settings import TrainingSettings
@@ -53,7 +58,7 @@ def short_drives() -> list[Recording]:
     return [travel(network, YARD.errands(6, seed), seed=seed).recording for seed in range(3)]
 
 
-def chosen(recordings: list[Recording]) -> tuple[NetworkPasses, Followed, str] | None:
+def chosen(recordings: list[Recording]) -> tuple[NetworkPasses, Followed, list[str]] | None:
     """Choose whether drives that a route map does not follow are those of a network."""
     drives = lay_out_recordings(recordings, SETTINGS)
     # A network is taken however it is followed, if only it can be.
@@ -179,7 +184,9 @@ def test_a_vehicle_that_shakes_as_none_of_the_training_is_not_believed(yard_mode
 
 
 def test_drives_are_a_network_where_three_recordings_show_where_they_begin(short_drives):
-    assert chosen(short_drives) is not None
+    roads = chosen(short_drives)
+    assert roads is not None
+    assert any('3 of 3 drives begin at' in each for each in roads[2])
     assert chosen(short_drives[:2]) is None
     # Nor where too few have positions, or move.
     first, *others = short_drives
@@ -204,3 +211,18 @@ def test_behind_a_hole_in_a_recording_no_drive_begins(short_drives, begin_s, end
     depot = last.positions.positions[0]
     away_m = np.linalg.norm(passes.places.positions - depot, axis=1)
     assert away_m[begun > 1.01 * np.median(begun)].max() < 2.0
+
+
+def test_where_drives_begin_is_said(short_drives):
+    first, *others = (
+        replace(each, name=name) for each, name in zip(short_drives, 'abc', strict=True)
+    )
+    late = first.between(40.0, None)
+    alone, together = where_drives_begin([late, *others], 2.0)
+    x, y = late.positions.positions[0]
+    assert f'a alone begins at ({x:.1f}, {y:.1f})' in alone
+    x, y = others[0].positions.positions[0]
+    assert f'2 of 3 drives begin at ({x:.1f}, {y:.1f})' in together
+    # A start beside the others is none of its own, and who has no positions shows none.
+    assert len(where_drives_begin(short_drives, 2.0)) == 1
+    assert where_drives_begin([replace(first, positions=None)], 2.0) == []

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 import hashlib
 import math
@@ -79,10 +79,13 @@ class Survey:
     def of_json(cls, content: Any) -> Survey | None:  # noqa: ANN401 - of a journal
         """Return the survey of `to_json`; ``None`` if the value is none."""
         try:
-            cells = frozenset((int(x), int(y), int(way)) for x, y, way in content['cells'])
-            return cls(**{**content, 'cells': cells})
+            cells = frozenset((x, y, way) for x, y, way in content['cells'])
+            found = cls(**{**content, 'cells': cells})
+            kinds = [type(content[each.name]) for each in fields(cls)]
         except (KeyError, TypeError, ValueError):
             return None
+        is_sound = kinds == [str, str, str, str, float, int, list] and math.isfinite(found.lasts_s)
+        return found if is_sound and {type(n) for each in cells for n in each} <= {int} else None
 
 
 def survey_recording(recording: Recording) -> Survey:

@@ -121,16 +121,19 @@ def bag_name(path: str) -> str:
 
 
 def _names_of(paths: Sequence[str]) -> list[str]:
-    """Return a name for each path, another one each: of the bag, and folders that it needs."""
+    """Return a name for each path, another one each: of the bag, or a folder that differs."""
     places = [(*Path(each).parent.parts, bag_name(each)) for each in paths]
     places = [tuple(part for part in place if part not in '/.') for place in places]
     names: list[str] = []
     for path, place in zip(paths, places, strict=True):
         alike = [each for each in places if each[-1:] == place[-1:]]
+        # Of several bags of one name the innermost folder that differs, or as many as are needed.
+        ups = range(1, min(map(len, alike)) + 1)
+        alone = [up for up in ups if len({each[-up] for each in alike}) == len(alike)]
         parts = 1
         while parts < len(place) and len({each[-parts:] for each in alike}) < len(alike):
             parts += 1
-        whole = '_'.join(place[-parts:]) or path
+        whole = place[-alone[0]] if alone else '_'.join(place[-parts:]) or path
         kept = ''.join(each if each.isprintable() and each not in ',/' else '_' for each in whole)
         # The end of a path says more than its beginning.
         name = kept = kept[-LONGEST_NAME:]

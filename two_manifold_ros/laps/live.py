@@ -44,25 +44,27 @@ MORE = 1.1
 FAR = 30.0
 """Squared distance from the line, in variances, beyond which a fix is wild: exp(-15) of others."""
 
-MOST_FAR = 1000
-"""Fixes in a row that are far off, at most: a lap or more, see `APART`; then the line is wrong."""
+MOST_FAR = 0.1
+"""Share of the fixes of a lap above which those far off are not wild: the line may be wrong."""
 
 
 class FixedLine:
     """
     The line through the fixes of a vehicle of which laps alone are known, and places on it.
 
-    A fix that is far off the line is left out. After `MOST_FAR` of them in a row, or more than the
-    line has, the line goes through these alone.
+    A fix that is far off the line is left out, unless there are many such fixes on two laps.
     """
 
     def __init__(self, model: RouteModel, circuit: Circuit) -> None:
         self._model = model
         self.radius = float(np.median(np.hypot(circuit.points[:, 0], circuit.points[:, 1])))
-        # Through the fixes that count, and through those in a row that were far off.
-        self._fixes, self._far = ClosedLine(), ClosedLine()
+        self._fixes = ClosedLine()
         self.drawn: DrawnLine | None = None
         self._drawn_fixes = 0
+        # Fixes near and far off the line on a lap, of which so much is gone.
+        self._near, self._gone = 0, 0.0
+        self._far: list[tuple[float, Floats]] = []
+        self._doubted = False
         self._last_fix = math.nan
 
     @cached_property
@@ -116,25 +118,42 @@ class FixedLine:
 
     def take(self, phase: float, variance: float, place: Floats) -> bool:
         """Add a fix at a phase, in laps, to the line; return whether it is not wild."""
-        if abs((phase - self._last_fix + 0.5) % 1.0 - 0.5) < APART:
+        step = abs((phase - self._last_fix + 0.5) % 1.0 - 0.5)
+        if step < APART:
             return True
         self._last_fix = phase
         at = np.array([phase])
-        if (line := self.drawn) is not None:
+        if self.drawn is not None:
+            self._gone += step
+            if self._gone >= 1.0:
+                self._end_lap()
+            line = self.drawn
             square = float(np.square(place - line.at(at)[0]).sum())
             slopes = float(np.square(line.tangents(at)[0]).sum())
             unsure = line.noise_m2 + float(line.variances(at)[0]) + variance * slopes
             if square > FAR * unsure:
-                self._far.add(at, place[None])
-                if self._far.fixes > min(MOST_FAR, self._fixes.fixes) and not self._far.problem:
-                    self._fixes, self._far = self._far, ClosedLine()
-                    self.drawn, self._drawn_fixes = self._fixes.draw(), self._fixes.fixes
+                self._far.append((phase, place))
                 return False
-            self._far = ClosedLine()
+            self._near += 1
         self._fixes.add(at, place[None])
         if self._fixes.fixes >= MORE * self._drawn_fixes and not self._fixes.problem:
             self.drawn, self._drawn_fixes = self._fixes.draw(), self._fixes.fixes
         return True
+
+    def _end_lap(self) -> None:
+        """Believe the fixes far off on this lap, if they were many on it and on the last one."""
+        near, far = self._near, self._far
+        many = len(far) > MOST_FAR * (near + len(far))
+        if many and self._doubted:
+            at, places = np.array([each for each, _ in far]), np.array([each for _, each in far])
+            others = ClosedLine()
+            others.add(at, places)
+            if len(far) > near and not others.problem:
+                self._fixes = others
+            else:
+                self._fixes.add(at, places)
+            self.drawn, self._drawn_fixes = self._fixes.draw(), self._fixes.fixes
+        self._near, self._far, self._gone, self._doubted = 0, [], 0.0, many
 
 
 class LiveLaps:

@@ -75,6 +75,11 @@ LEAST_EXPLAINED = 0.6
 ALMOST = 0.03
 """Share of the information by which the shorter of two loops may have less: two are one, too."""
 
+MOST_MISSED = 3
+"""Laps between two marks that are looked for, at most: a beacon that misses more is no beacon."""
+
+REPEATED = 0.55
+"""Share of the information of laps from which a part of them repeats: parts of a lap have .4."""
 
 WIDE = 0.02
 """Width, in the logarithm of a lag, of what is one peak: drivers differ by some per cent a lap."""
@@ -160,18 +165,27 @@ def find_loop(recording: Recording) -> Loop:
     raise InputError(msg)
 
 
-def repeats(series: Series, phases: Floats, marks: Floats) -> bool:
-    """Return whether laps are alike, by phases (T,) of ticks from the first mark to the last."""
+def repetitions(series: Series, phases: Floats, marks: Floats) -> int:
+    """
+    Return how many alike parts laps have, by phases (T,) of ticks between marks: 0 if laps differ.
+
+    Two or three are of a route with as many alike parts, or of one whose marks were mostly missed.
+    """
     begin, end = marks[[0, -1]]
     first, last = np.interp(marks[[0, -1]], np.arange(float(len(phases))), phases)
-    middles, seen = series.averaged(max((end - begin) / (last - first) / PHASES, 1.0))
-    inside = (middles >= begin) & (middles <= end) & np.isfinite(seen).all(axis=1)
-    if not inside.any():
-        return False
-    at = np.interp(middles[inside], np.arange(float(len(phases))), phases)
-    way = np.floor(PHASES * at).astype(np.int64)
-    rows = seen[inside]
-    return _information(rows, way - way.min(), PHASES, rows.var(axis=0) + 1e-9) > 0.0
+    lap = (end - begin) / (last - first)
+    held = []
+    for parts in range(1, max(min(MOST_MISSED, int(lap * series.period_s / SHORTEST_S)), 1) + 1):
+        middles, seen = series.averaged(max(lap / (parts * PHASES), 1.0))
+        inside = (middles >= begin) & (middles <= end) & np.isfinite(seen).all(axis=1)
+        if not inside.any():
+            return 0
+        at = np.interp(middles[inside], np.arange(float(len(phases))), phases)
+        way = np.floor(parts * PHASES * at).astype(np.int64)
+        rows = seen[inside]
+        held.append(_information(rows, way - way.min(), PHASES, rows.var(axis=0) + 1e-9))
+    alike = (parts for parts, each in enumerate(held, 1) if each >= REPEATED * held[0] > 0.0)
+    return max(alike, default=0)
 
 
 def _loop_of(series: Series, ring: Ring) -> Loop:

@@ -25,6 +25,7 @@ from two_manifold_ros.model.circuit import (
     seconds_at,
     UNSURE,
 )
+from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.route.route import LIMITS
 from two_manifold_ros.ticks.rest import stretches_of
 
@@ -363,6 +364,12 @@ def make_timer(model: ModelHead, start_line: str = '', sectors: str = '') -> Lap
     semicolons; their shares count from the start line. Without them there are thirds.
     """
     circuit = circuit_of(model)
+    if model.frame_id == LAP_FRAME and ',' in start_line + sectors:
+        msg = (
+            f'{(start_line + " " + sectors).strip()!r} has a place, and the model knows laps and '
+            'no positions: write shares of a lap from 0 to 1, such as 0.25'
+        )
+        raise InputError(msg)
     if start_line.strip():
         circuit = circuit.starting_at(_metres(circuit, start_line.strip(), 'start line'))
     if not sectors.strip():

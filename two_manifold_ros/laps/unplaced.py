@@ -11,7 +11,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.laps.alignment import align_marks, drive_series, Series
-from two_manifold_ros.laps.loop import find_loop, lay_around, repeats
+from two_manifold_ros.laps.loop import find_loop, lay_around, repetitions
 from two_manifold_ros.laps.ring import on_line
 from two_manifold_ros.names import MARKS
 from two_manifold_ros.recordings.reading import read_stamps
@@ -67,7 +67,7 @@ def place(recordings: Sequence[Recording], marks: str | None) -> Placed:
 
 def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Placed:
     """Place drives along their laps, of which marks (L + 1,), ns, say when each begins."""
-    parts, times, laps = [], [], 0.0
+    parts, times, laps, repeated = [], [], 0.0, []
     for recording, own in zip(recordings, marks, strict=True):
         series = drive_series(recording)
         ticks = np.arange(len(series.stamps))
@@ -90,7 +90,8 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
         found = np.interp(own_ticks, ticks, phases)
         # By what is passed and not by time: a vehicle that stands stays where it is.
         phases += np.interp(phases, found, numbers - found)
-        if not repeats(series, phases, own_ticks):
+        repeated.append(repetitions(series, phases, own_ticks))
+        if not repeated[-1]:
             msg = (
                 f'{recording.name}: what the IMU reads between the marks does not repeat, so they '
                 'are no passages of one line; give their times by the clock of the IMU'
@@ -102,6 +103,12 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
         laps += float(numbers[-1])
     lap_s = float(np.median(np.concatenate(times)))
     sentence = f'{laps:g} laps by marks, of usually {lap_s:.3f} s'
+    # Two laps of a bag may be alike by chance.
+    if (count := min(repeated)) > 1:
+        sentence += (
+            f'; the IMU repeats {count} times in each: if the route has no {count} parts that are '
+            'alike, marks are missing; then use --marks none'
+        )
     return Placed(on_line(parts, lap_s, MARKS), lap_s, laps, sentence)
 
 

@@ -401,8 +401,10 @@ class RouteModel(TrainedModel):
         self._check_order()
 
     def _check_order(self) -> None:
-        """Check what ascends in a circuit, lines and a network."""
+        """Check what ascends in the ranges, a circuit, lines and a network."""
         circuit, lines, network = self.circuit, self.lines, self.network
+        if not (self.lowest <= self.highest).all():
+            refuse('its windows have means whose least is above the largest')
         if circuit is not None:
             if circuit.seconds[0] != 0.0 or (np.diff(circuit.seconds) < 0.0).any():
                 refuse('the times along its circuit do not increase from 0')
@@ -410,9 +412,11 @@ class RouteModel(TrainedModel):
         if lines is not None and (np.diff(lines.forks) <= 0).any():
             refuse('lines.forks are not in order')
         if network is not None:
-            ascend = (np.diff(network.turns) >= BOUNDS.least).all()
-            if not ascend or not (np.diff(network.speeds) > 0.0).all():
+            steps = np.diff(network.turns)
+            if not (steps >= BOUNDS.least).all() or not (np.diff(network.speeds) > 0.0).all():
                 refuse('the turns or speeds of its network do not ascend')
+            if not np.allclose(steps, steps[0], rtol=1e-6, atol=0.0):
+                refuse('the turns of its network are no even steps')
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -62,10 +62,14 @@ class Bag:
         self._connections: dict[Topic, list[tuple[Reader, Connection]]] = {}
 
     def __enter__(self) -> Self:
-        files, self.notes = _storage_files(Path(self.path))
+        files, self.notes, counted = _storage_files(Path(self.path))
         with ExitStack() as stack:
             self._readers = [(file, _opened(file, stack)) for file in files]
             self._stack = stack.pop_all()
+        missing = counted - sum(reader.message_count for _, reader in self._readers)
+        if missing > 0:
+            note = 'messages that its metadata count are missing: dropped by its recorder, or lost'
+            self.notes.append(f'{self.path}: {missing} {note}.')
         self._store, self._decoder = Stores.ROS2_JAZZY, 'deserialize_cdr'
         if isinstance(self._readers[0][1], rosbag1.Reader):
             self._store, self._decoder = Stores.ROS1_NOETIC, 'deserialize_ros1'
@@ -262,21 +266,23 @@ LARGEST = 1_000_000
 """Bytes of metadata, which have some 200 for each file of a split bag."""
 
 
-def _listed(metadata: Path) -> list[Path]:
-    """Return the files of its folder that metadata list, of which nothing else is read."""
+def _listed(metadata: Path) -> tuple[list[Path], int]:
+    """Return the files of its folder that metadata list, and how many messages they count."""
     if not metadata.is_file() or metadata.stat().st_size > LARGEST:
-        return []
-    _, _, listed = metadata.read_text('utf-8', 'replace').partition('relative_file_paths:')
+        return [], 0
+    text = metadata.read_text('utf-8', 'replace')
+    counted = re.search(r'^  message_count: ([0-9]{1,18})$', text, re.MULTILINE)
+    _, _, listed = text.partition('relative_file_paths:')
     entries = takewhile(lambda line: line[:2] == '- ', map(str.strip, listed.split('\n')[1:]))
     # Before version 4 the folder's name was in front.
     names = [each[2:].strip(' \'"').rpartition('/')[2] for each in entries]
-    return [metadata.parent / name for name in names if name]
+    return [metadata.parent / name for name in names if name], int(counted[1]) if counted else 0
 
 
-def _storage_files(path: Path) -> tuple[list[Path], list[str]]:
-    """Return the files of a bag in the order of recording, and notes."""
+def _storage_files(path: Path) -> tuple[list[Path], list[str], int]:
+    """Return the files of a bag in the order of recording, notes, and how many messages it has."""
     notes: list[str] = []
-    files = _listed(path / METADATA) if path.is_dir() else [path]
+    files, counted = _listed(path / METADATA) if path.is_dir() else ([path], 0)
     if not files:
         # Split files by number: 2 comes before 10.
         files = sorted(
@@ -312,7 +318,7 @@ def _storage_files(path: Path) -> tuple[list[Path], list[str]]:
                 f'{log} holds messages that were never merged into the bag and are left out: run '
                 f"sqlite3 {file} 'PRAGMA wal_checkpoint' to merge them."
             )
-    return files, notes
+    return files, notes, counted
 
 
 LARGEST_PART = 256_000_000

@@ -79,14 +79,19 @@ class Ros2Bag:
         """Yield topic name, receive time in ns and serialised message, in the order received."""
         if not topics:
             return
+        missing = sum(each.count for each in topics)
         try:
             reader = self._open()
             reader.set_filter(rosbag2_py.StorageFilter(topics=[each.name for each in topics]))
             while reader.has_next():
                 name, raw, received = reader.read_next()
+                missing -= 1
                 yield name, received, raw
         except Exception as error:
             raise damaged(self.path, error) from error
+        if missing > 0:
+            note = 'messages that its metadata count are missing: dropped by its recorder, or lost'
+            self.notes.append(f'{self.path}: {missing} {note}.')
 
     def decoder_of(self, topic: Topic) -> Callable[[bytes, str], Any]:  # noqa: ARG002 - as others
         """Return what decodes messages of any topic: packages that are installed define types."""

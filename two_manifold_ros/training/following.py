@@ -516,9 +516,9 @@ def validate(
 
 def choose_network(
     drives: Drives, followed: Followed, recordings: Sequence[Recording], report: Callable[[], None]
-) -> tuple[NetworkPasses, Followed, str] | None:
+) -> tuple[NetworkPasses, Followed, list[str]] | None:
     """
-    Return drives as those of a network of roads, how those left out were followed, and a note.
+    Return drives as those of a network of roads, how those left out were followed, and notes.
 
     They are tried, behind a ``report``, if a route map that has forks is lost on its parts, and
     `LEAST_DRIVES` show where drives begin. ``None`` where a route follows them better.
@@ -586,4 +586,25 @@ def choose_network(
         f'{result.score_m:.2f} m on it, parts left out by {followed.score_m:.2f} m on a map of '
         'the route'
     )
-    return whole, result, note
+    near_m = whole.passes.places.usual_mps * whole.passes.memory_s
+    return whole, result, [note, *where_drives_begin(recordings, near_m)]
+
+
+def where_drives_begin(recordings: Sequence[Recording], near_m: float) -> list[str]:
+    """Return sentences on where recordings begin, those that begin alone by their names."""
+    known = [
+        (each.name, each.positions.positions[each.positions.usable][0])
+        for each in recordings
+        if each.positions is not None and each.positions.usable.any()
+    ]
+    said = []
+    for number, (name, (x, y)) in enumerate(known):
+        near = [i for i, (_, at) in enumerate(known) if math.dist(at, (x, y)) < near_m]
+        if len(near) <= 1:
+            said.append(
+                f'{name} alone begins at ({x:.1f}, {y:.1f}) m: leave it out if that is on the way '
+                'and not where drives begin'
+            )
+        elif near[0] == number:
+            said.append(f'{len(near)} of {len(known)} drives begin at ({x:.1f}, {y:.1f}) m')
+    return said

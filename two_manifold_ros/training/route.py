@@ -103,8 +103,8 @@ def train_route(
         trying = partial(progress, 'following drives on the network of the others', 0.7)
         chosen_roads = choose_network(drives, followed, recordings, trying)
         if chosen_roads is not None:
-            roads, followed, note = chosen_roads
-            passes, notes = roads.passes, (*notes, note)
+            roads, followed, said = chosen_roads
+            passes, notes = roads.passes, (*notes, *said)
             own = compared_row(drives._replace(passes=passes), followed)
             compared = [*(e | {'network': False} for e in compared), own | {'network': True}]
     observations, tracks, window = dataset.observations, dataset.tracks, dataset.window
