@@ -25,7 +25,7 @@ from worlds.table import world_named, WORLDS
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.inspection.motion import count_laps, put_together
-from two_manifold_ros.laps.loop import find_loop, usual_lap
+from two_manifold_ros.laps.unplaced import find_loop, usual_lap
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate

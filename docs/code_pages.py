@@ -48,7 +48,7 @@ INTERFACE = {
     ),
     'Evaluation': (
         'evaluation/evaluate.py: evaluate Evaluation',
-        'evaluation/scores.py: HorizonScore Score',
+        'evaluation/evaluate.py: HorizonScore Score',
         'evaluation/replaying.py: replay',
     ),
 }

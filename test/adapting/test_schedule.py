@@ -9,7 +9,7 @@ from other_recordings import with_imu, without_positions
 import pytest
 
 from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP
-from two_manifold_ros.adapting.schedule import FIRST_S, GROWTH, Schedule, USUAL_PARTS
+from two_manifold_ros.adapting.stream_learner import FIRST_S, GROWTH, Schedule, USUAL_PARTS
 from two_manifold_ros.adapting.training_material import check_one_route, lap_seconds, with_news
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import Recording

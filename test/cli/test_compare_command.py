@@ -23,7 +23,7 @@ from two_manifold_ros.comparison import comparing
 from two_manifold_ros.comparison.comparing import compare, Comparison, plan_share, Result
 from two_manifold_ros.comparison.rivals import methods_named
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.scores import ErrorSummary, Score
+from two_manifold_ros.evaluation.evaluate import ErrorSummary, Score
 from two_manifold_ros.experiments.experiment import at_least, Experiment, EXPERIMENTS
 from two_manifold_ros.progress import print_wrapped
 from two_manifold_ros.recordings.reading import read_recording

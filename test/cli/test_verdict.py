@@ -16,8 +16,7 @@ import pytest
 
 from two_manifold_ros.cli import verdict
 from two_manifold_ros.cli.verdict import Verdict, word_for
-from two_manifold_ros.evaluation.evaluate import Evaluation
-from two_manifold_ros.evaluation.scores import HorizonScore, score
+from two_manifold_ros.evaluation.evaluate import Evaluation, HorizonScore, score
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.names import LAP_FRAME
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from two_manifold_ros.evaluation.scores import ErrorSummary, Score, score, truth_ahead
+from two_manifold_ros.evaluation.evaluate import ErrorSummary, Score, score, truth_ahead
 from two_manifold_ros.recordings.recording import PositionStream
 
 START_NS = 1_700_000_000_000_000_000

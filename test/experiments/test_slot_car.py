@@ -10,7 +10,7 @@ pytest.importorskip('matplotlib')
 
 from two_manifold_ros.comparison.comparing import Comparison, Result
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.scores import score
+from two_manifold_ros.evaluation.evaluate import score
 from two_manifold_ros.experiments import slot_car
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate

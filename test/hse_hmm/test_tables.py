@@ -9,22 +9,20 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.belief import (
-    Belief,
-    gaussian_factors,
-    Recollection,
-    SHARE,
-    SMALLEST_EVIDENCE,
-)
 from two_manifold_ros.hse_hmm.tables import (
+    Belief,
     build_tables,
     couple,
+    gaussian_factors,
     make_ridge_kernel,
     ObservationOperator,
     RawKernel,
+    Recollection,
     RIDGE,
+    SHARE,
     shared_directions,
     shrink_growing_modes,
+    SMALLEST_EVIDENCE,
     SMALLEST_RATIO,
     spectral_radius,
     stabilised,

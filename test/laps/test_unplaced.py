@@ -16,9 +16,8 @@ from worlds.table import world_named
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.laps import alignment
 from two_manifold_ros.laps.alignment import align_marks, drive_series, find_path, Grid
-from two_manifold_ros.laps.loop import find_loop
 from two_manifold_ros.laps.ring import ClosedLine, HARMONICS, NOISES, on_line, REACHES
-from two_manifold_ros.laps.unplaced import place, place_by_marks
+from two_manifold_ros.laps.unplaced import find_loop, place, place_by_marks
 from two_manifold_ros.names import LAP_FRAME, MARKS
 from two_manifold_ros.recordings.bag_writer import BagWriter
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording

@@ -13,9 +13,8 @@ import numpy as np
 
 from two_manifold_ros.filtering.status import CAUSES
 from two_manifold_ros.hse_hmm.readout import LEVELS
-from two_manifold_ros.inspection.inspecting import folded_warnings, Report
+from two_manifold_ros.inspection.inspecting import folded_warnings, LEAST_PUBLISHED, Report, USEFUL
 from two_manifold_ros.inspection.positions import FEWEST_LAPS, LEAST_DRIVES, WANTED_LAPS
-from two_manifold_ros.inspection.repetition import LEAST_PUBLISHED, USEFUL
 from two_manifold_ros.names import LAP_FRAME, OURS
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import imu_misfit
-from two_manifold_ros.evaluation.scores import Score, score, truth_ahead
+from two_manifold_ros.evaluation.evaluate import imu_misfit, Score, score, truth_ahead
 from two_manifold_ros.hse_hmm.readout import fit_ridge, segment_targets
 from two_manifold_ros.recordings.excursions import usable_places
 from two_manifold_ros.recordings.recording import check_one_plane, ImuStream, Recording

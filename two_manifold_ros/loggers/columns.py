@@ -26,8 +26,7 @@ from two_manifold_ros.loggers.log import (
     TEXT,
     UNCLEAR,
 )
-from two_manifold_ros.loggers.tables import number_of, RARE
-from two_manifold_ros.loggers.times import stamps_of, time_of, usual_unit
+from two_manifold_ros.loggers.tables import number_of, RARE, stamps_of, time_of, usual_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

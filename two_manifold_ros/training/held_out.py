@@ -13,7 +13,7 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from two_manifold_ros.hse_hmm.readout import calibrate, Calibration, segment_targets
-from two_manifold_ros.inspection.repetition import LEAST_PUBLISHED, USEFUL
+from two_manifold_ros.inspection.inspecting import LEAST_PUBLISHED, USEFUL
 from two_manifold_ros.ticks.rest import SLOW_SHARE
 from two_manifold_ros.training.dataset import any_position
 

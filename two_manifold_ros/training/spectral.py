@@ -11,7 +11,6 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.belief import Belief, Recollection
 from two_manifold_ros.hse_hmm.mkdr import cross_validated, fit_position_map, within_reach
 from two_manifold_ros.hse_hmm.readout import (
     fit_ridge,
@@ -21,11 +20,13 @@ from two_manifold_ros.hse_hmm.readout import (
     training_targets,
 )
 from two_manifold_ros.hse_hmm.tables import (
+    Belief,
     build_tables,
     make_ridge_kernel,
     median_observation_distance,
     ObservationOperator,
     RawKernel,
+    Recollection,
     shared_directions,
     SharedDirections,
     Tables,

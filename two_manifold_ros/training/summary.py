@@ -11,6 +11,7 @@ import numpy as np
 
 from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.inspecting import likely_reason, measure_repetition, UNKNOWN
 from two_manifold_ros.inspection.positions import (
     check_units,
     FEWEST_LAPS,
@@ -20,7 +21,6 @@ from two_manifold_ros.inspection.positions import (
     PositionReport,
     WANTED_LAPS,
 )
-from two_manifold_ros.inspection.repetition import likely_reason, measure_repetition, UNKNOWN
 from two_manifold_ros.inspection.shared_places import LOOK_S, positions_apart
 from two_manifold_ros.inspection.streams import frame_sentence
 from two_manifold_ros.manifold.selection import has_neighbours

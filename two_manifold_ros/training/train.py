@@ -12,8 +12,8 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.inspection.inspecting import LAP_SAMPLES
 from two_manifold_ros.inspection.motion import laps_of, LONGEST_HOLE_S
-from two_manifold_ros.inspection.repetition import LAP_SAMPLES
 from two_manifold_ros.inspection.streams import advancing
 from two_manifold_ros.recordings.recording import median_interval_ns, Recording
 from two_manifold_ros.route.learning import Tuning as RouteTuning
