@@ -223,6 +223,9 @@ def test_a_disk_that_is_slow_or_full_and_a_folder_that_is_gone_stop_nothing(
     def fail(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    def lack(_: int) -> None:
+        raise MemoryError
+
     tmp_path /= 'kept'
     keeping = keeper(tmp_path, learned)
     going, sync = Event(), os.fsync
@@ -238,6 +241,10 @@ def test_a_disk_that_is_slow_or_full_and_a_folder_that_is_gone_stop_nothing(
         patch.setattr(os, 'fsync', fail)
         save(keeping)
     assert 'No space left on device' in keeping.trouble
+    with monkeypatch.context() as patch:
+        patch.setattr(os, 'fsync', lack)
+        save(keeping)
+    assert 'MemoryError' in keeping.trouble
     assert [*numbered(tmp_path, 'updater')] == [1]
     assert feed(learned, drive, slice(LEARNED, LEARNED + 100))
     save(keeping)

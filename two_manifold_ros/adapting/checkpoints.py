@@ -19,7 +19,7 @@ from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.adapting.stream_memory import make_head, StreamMemory
 from two_manifold_ros.adapting.training_material import check_one_route
-from two_manifold_ros.errors import InputError, of_system
+from two_manifold_ros.errors import InputError, of_system, why_it_fails
 from two_manifold_ros.model.model_file import (
     CHECKPOINT_FORMAT,
     model_from,
@@ -169,20 +169,19 @@ class Checkpoints:
         header, arrays = saved(self._learner)
 
         def attempt() -> None:
-            try:
-                path = self._files.write(
-                    lambda target: write_container(target, header, arrays, 'checkpoint')
-                )
-            except InputError as error:
-                self.trouble = str(error)
-                return
+            path = self._files.write(
+                lambda target: write_container(target, header, arrays, 'checkpoint')
+            )
             written = int(self.values['checkpoints_written']) + 1
             self.values = {'checkpoints_written': written, 'checkpoint': str(path)}
-            self.kept, self.trouble = f'checkpoint {path} at {samples} samples', ''
+            self.kept = f'checkpoint {path} at {samples} samples'
+
+        def run() -> None:
+            self.trouble, _ = why_it_fails(attempt)
 
         self._begun_s, self._saved = self._clock(), (samples, self._learner.models)
         # No daemon: a process that ends lets it write to the end.
-        self._thread = Thread(target=attempt)
+        self._thread = Thread(target=run)
         self._thread.start()
         return ''
 
