@@ -60,6 +60,8 @@ REFUSED = [
     # Before anything is done.
     ('evaluate {none} {bag} --report {none}/a.html', 'The folder of {none}/a.html does not exist'),
     ('inspect {none} --report {none}/page.html', 'The folder of {none}/page.html does not exist'),
+    ('inspect {none} --report {new}.npz', '{new}.npz: a report is a page for a browser'),
+    ('evaluate {none} {none} --report {new}', '{new}: a report is a page for a browser'),
     ('inspect {none} --report {new}.html --workers 1', '--report draws recordings'),
     ('train {none} -o {none}/m.npz', 'does not exist: make it before'),
     ('train {none} -o {empty}', 'exists and is no model'),

@@ -275,6 +275,9 @@ def check_report(args: Namespace) -> None:
     if args.report:
         # What draws it is an extra.
         import_module('bokeh')
+        if Path(args.report).suffix.lower() not in {'.html', '.htm'}:
+            msg = f'{args.report}: a report is a page for a browser; use a name that ends in .html'
+            raise InputError(msg)
         if not Path(args.report).absolute().parent.is_dir():
             msg = f'The folder of {args.report} does not exist: make it before writing a report.'
             raise InputError(msg)
