@@ -121,6 +121,17 @@ def seconds(text: str) -> float:
     return number
 
 
+def position_lag(text: str) -> str:
+    """Refuse for argparse, before bags are read, what is no position lag."""
+    from two_manifold_ros.inspection.lag import parse_position_lag  # noqa: PLC0415 - NumPy is slow
+
+    try:
+        parse_position_lag(text)
+    except InputError as error:
+        raise ArgumentTypeError(str(error)) from error
+    return text
+
+
 class Bags(Action):
     """Takes the bags that addresses stand for: one, where the command takes no more."""
 
@@ -163,6 +174,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         'once for each sensor (default: {usual})',
     },
     '--position-lag': {
+        'type': position_lag,
         'metavar': 'S',
         'help': 'shift position stamps back by S seconds, because they are late; auto measures '
         'the lag from the IMU and corrects it if the measurement is certain; 0 shifts nothing '
