@@ -124,7 +124,12 @@ def test_a_file_that_is_being_written_is_waited_for_and_none_is_started_afterwar
     assert len(written) == 1
 
 
-def test_it_answers_refuses_fails_and_starts_again_out_of_reach_of_ctrl_c(capfd):
+def test_it_answers_refuses_fails_and_starts_again_out_of_reach_of_ctrl_c(
+    capfd, tmp_path, monkeypatch
+):
+    # A module there is not that of Python.
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'queue.py').write_text('1 / 0')
     worker = Worker()
     process = worker.process
     # Of a terminal Ctrl-C goes to the whole group.
