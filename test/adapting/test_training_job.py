@@ -80,6 +80,7 @@ def test_a_target_that_cannot_be_written_is_refused(tmp_path):
         '': 'No model is named',
         '/nowhere/m.npz': 'missing',
         str(tmp_path): 'it is a folder',
+        f'{__file__}/m.npz': 'missing',
     }
     for path, words in {**refused, f'{"x" * 300}/m.npz': '255 bytes at most'}.items():
         with pytest.raises(InputError, match=words):
