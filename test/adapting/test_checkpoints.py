@@ -3,6 +3,7 @@
 """The last good file is never lost, whatever happens to the process, file or disk."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 import errno
 from functools import partial
@@ -13,7 +14,7 @@ from threading import Event
 
 import numpy as np
 import pytest
-from updater_feed import feed, LEARNED, SMALL, small_session
+from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session
 
 from two_manifold_ros.adapting.checkpoints import (
     Checkpoints,
@@ -217,11 +218,26 @@ def test_one_that_does_not_fit_is_refused_and_all_is_left_alone(
     assert names_in(tmp_path) == before
 
 
+def test_one_in_another_plane_than_the_given_model_is_refused(tmp_path, learned):
+    keeper(tmp_path, learned).end()
+    model, origin = learned.learner.model(), GeodeticOrigin(48.0, 11.0, 3.0)
+    for frame, around, is_refused in (('odom', None, 1), ('map', origin, 1), ('map', None, 0)):
+        session = tpsr_session(replace(model, frame_id=frame, origin=around))
+        refused = pytest.raises(InputError, match='but the given model has frame')
+        with refused if is_refused else nullcontext():
+            keeper(tmp_path, session)
+        head = session.learner.head
+        assert (head.frame_id, head.origin) == (frame, around)
+
+
 def test_a_disk_that_is_slow_or_full_and_a_folder_that_is_gone_stop_nothing(
     drive, learned, tmp_path, monkeypatch
 ):
     def fail(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def lack(_: int) -> None:
+        raise MemoryError
 
     tmp_path /= 'kept'
     keeping = keeper(tmp_path, learned)
@@ -238,6 +254,10 @@ def test_a_disk_that_is_slow_or_full_and_a_folder_that_is_gone_stop_nothing(
         patch.setattr(os, 'fsync', fail)
         save(keeping)
     assert 'No space left on device' in keeping.trouble
+    with monkeypatch.context() as patch:
+        patch.setattr(os, 'fsync', lack)
+        save(keeping)
+    assert 'MemoryError' in keeping.trouble
     assert [*numbered(tmp_path, 'updater')] == [1]
     assert feed(learned, drive, slice(LEARNED, LEARNED + 100))
     save(keeping)

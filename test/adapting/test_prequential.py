@@ -64,6 +64,8 @@ def test_it_sums_what_the_last_seconds_were_worth(rows, span):
     score.settle(known((len(rows) - 1) * SECOND_NS, places.get))
     assert score.errors()[:3] == pytest.approx(naive_errors(rows, span), abs=1e-5)
     assert len(score) == min(span + 1, len(rows))
+    judged = [naive_errors(rows[: end + 1], 0)[0] for end in range(len(rows))]
+    assert score.mean_error_m() == pytest.approx(np.mean(judged[-span - 1 :]), abs=1e-5)
 
 
 def test_what_was_withheld_for_being_no_better_is_judged_as_reported_and_the_unknown_not():

@@ -5,6 +5,7 @@
 from collections.abc import Callable, Sequence
 from functools import cache
 import itertools
+import math
 from threading import get_ident
 from time import sleep
 from typing import Any, NamedTuple, TypeAlias
@@ -189,6 +190,24 @@ def test_a_given_model_makes_room_only_for_a_better_map(kept, moved):
     assert bool(learner.counters['trainings_lost']) == (not moved)
     assert ('stays' if not moved else 'its model runs, and errs by') in learner.verdict
     assert learning_values(learner)['last_training'] == learner.verdict
+
+
+@pytest.mark.parametrize('judged', ['nothing', 'with one jump'])
+def test_a_given_model_stays_where_a_mean_error_does_not_say_that_it_is_worse(kept, judged):
+    """One jump counts little in a mean, as that of the parts left out, but much in an RMSE."""
+    learner = StreamLearner(restored(kept).model(), SETTINGS, at_once=True)
+    index = 0
+    while learner.candidate is None or learner.candidate.failure:
+        feed(learner, index, index + 1)
+        index += 1
+    if judged == 'nothing':
+        learner.reset('a test')
+    else:
+        scored, error_m = learner.score._scored, learner._trained[0].error_m
+        jump_m = 2.0 * error_m * math.sqrt(len(scored))
+        scored.append((scored[-1][0], jump_m**2, *scored[-1][2:]))
+    feed(learner, index, index + 100, reference=judged != 'nothing')
+    assert (learner.models, learner.counters['trainings_lost']) == (0, 1), learner.verdict
 
 
 def test_samples_do_not_wait_for_a_training():

@@ -80,6 +80,7 @@ def test_a_target_that_cannot_be_written_is_refused(tmp_path):
         '': 'No model is named',
         '/nowhere/m.npz': 'missing',
         str(tmp_path): 'it is a folder',
+        f'{__file__}/m.npz': 'missing',
     }
     for path, words in {**refused, f'{"x" * 300}/m.npz': '255 bytes at most'}.items():
         with pytest.raises(InputError, match=words):
@@ -124,7 +125,12 @@ def test_a_file_that_is_being_written_is_waited_for_and_none_is_started_afterwar
     assert len(written) == 1
 
 
-def test_it_answers_refuses_fails_and_starts_again_out_of_reach_of_ctrl_c(capfd):
+def test_it_answers_refuses_fails_and_starts_again_out_of_reach_of_ctrl_c(
+    capfd, tmp_path, monkeypatch
+):
+    # A module there is not that of Python.
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'queue.py').write_text('1 / 0')
     worker = Worker()
     process = worker.process
     # Of a terminal Ctrl-C goes to the whole group.

@@ -18,7 +18,6 @@ TRAINING = [
     ('--window 400', 'training needs more than two windows of 400 ticks (80.0 s)'),
     ('--until 3 --window 20', 'the longest stretch without a gap is 2.9 s'),
     ('--until 0', '--until 0 must be more than 0'),
-    ('--position-lag soon', "a position lag of 'soon' is neither"),
     ('--readout ridge', 'must be one of sharpened, mkdr'),
     ('--observation raw --features 9', 'method route has no features, observation: leave it out'),
     ('--states 1', 'states is 1, but with method route it must be 2 to 1000'),
@@ -35,6 +34,7 @@ COMPARISON = [
     ('{again} --share 0.5', '--share cuts a single bag'),
     ('--test {bag}', 'learned from and followed'),
 ]
+LAGGED = ['train {none} -o {new}', 'compare {none}', 'evaluate {none} {none} --fleet']
 REFUSED = [
     ('inspect {bag} --imu-topic /none', '/none, which is not there'),
     ('inspect {bag} --imu-topic /reference:pose.x', 'pose.x.linear_acceleration.x'),
@@ -60,6 +60,9 @@ REFUSED = [
     # Before anything is done.
     ('evaluate {none} {bag} --report {none}/a.html', 'The folder of {none}/a.html does not exist'),
     ('inspect {none} --report {none}/page.html', 'The folder of {none}/page.html does not exist'),
+    ('inspect {none} --report {new}.npz', '{new}.npz: a report is a page for a browser'),
+    ('evaluate {none} {none} --report {new}', '{new}: a report is a page for a browser'),
+    *((f'{line} --position-lag soon', "a position lag of 'soon' is neither") for line in LAGGED),
     ('inspect {none} --report {new}.html --workers 1', '--report draws recordings'),
     ('train {none} -o {none}/m.npz', 'does not exist: make it before'),
     ('train {none} -o {empty}', 'exists and is no model'),

@@ -19,7 +19,12 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.successor import Successor, WINDOWS_FED
 from two_manifold_ros.interface import model_swap
-from two_manifold_ros.interface.model_swap import check_input, check_successor, ModelSwap
+from two_manifold_ros.interface.model_swap import (
+    check_input,
+    check_successor,
+    file_version,
+    ModelSwap,
+)
 from two_manifold_ros.interface.session import Session
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import load_model, save_model
@@ -36,7 +41,7 @@ class Bench:
     def __init__(self, drive: SlotCarRun, path: Path, kept: int = 1000) -> None:
         self.session = Session(load_model(path), kept=kept)
         self.said: list[str] = []
-        self.swap = ModelSwap(self.session, str(path), Filter)
+        self.swap = ModelSwap(self.session, str(path), file_version(str(path)), Filter)
         self.published = []
         self.late_ns: list[int] = []
         self._messages = zip(drive.stamps_ns.tolist(), raw_drive(drive), strict=True)
@@ -165,6 +170,22 @@ def test_a_file_that_is_no_model_changes_nothing(bench, tmp_path):
         bench.go(20)
         bench.assert_failed(f'^{path}: ')
         assert bench.said[-1] == bench.swap.trouble
+
+
+def test_the_file_that_runs_already_is_refused_until_it_is_changed(
+    bench, model_path, other, tmp_path
+):
+    path, link = tmp_path / 'new.npz', tmp_path / 'link.npz'
+    assert 'this model runs already' in bench.swap.start(str(model_path))
+    assert bench.swap.state == 'none'
+    save_model(other, path)
+    link.symlink_to(path)
+    bench.load(path)
+    bench.go(1)
+    for same in (path, link):
+        assert bench.swap.start(str(same)).startswith(f'{same}: this model runs already')
+    save_model(other, path)
+    bench.load(path)
 
 
 def divide_by_zero(*_: object) -> Any:  # noqa: ANN401

@@ -93,11 +93,15 @@ def test_records_until_reported_to_finish_and_no_longer(talk, start, drive, tmp_
 
 
 def test_a_recording_of_given_length_ends_when_training_starts(talk, start, drive, tmp_path):
-    """Nobody would call finish again, so a training that fails is the end of it."""
+    """From the first IMU message. Nobody would call finish again, so a failure is the end."""
     chosen = SMALL | {'window': 2000, 'record_seconds': 2.0, 'exit_when_done': 'false'}
-    start('trainer_node', model=tmp_path / 'm.npz', **chosen)
+    node = start('trainer_node', model=tmp_path / 'm.npz', **chosen)
     health, imu = Health(talk), talk.publisher(Imu, 'imu')
     reference = talk.publisher(PoseStamped, 'reference')
+    talk.until(reference.get_subscription_count, 'the reference')
+    reference.publish(PoseStamped())
+    talk.rest(3.0)
+    assert 'No IMU message came' not in node.said
     Feed(talk, drive, imu, reference, every=5).send(200)
     talk.until(lambda: not imu.get_subscription_count(), 'the end of recording')
     talk.until(lambda: health.level == 2, 'the failure')

@@ -19,7 +19,7 @@ from typing import Any, TYPE_CHECKING
 
 from two_manifold_ros.adapting.stream_memory import make_head, StreamMemory
 from two_manifold_ros.adapting.training_material import check_one_route
-from two_manifold_ros.errors import InputError, of_system
+from two_manifold_ros.errors import InputError, of_system, why_it_fails
 from two_manifold_ros.model.model_file import (
     CHECKPOINT_FORMAT,
     model_from,
@@ -169,20 +169,19 @@ class Checkpoints:
         header, arrays = saved(self._learner)
 
         def attempt() -> None:
-            try:
-                path = self._files.write(
-                    lambda target: write_container(target, header, arrays, 'checkpoint')
-                )
-            except InputError as error:
-                self.trouble = str(error)
-                return
+            path = self._files.write(
+                lambda target: write_container(target, header, arrays, 'checkpoint')
+            )
             written = int(self.values['checkpoints_written']) + 1
             self.values = {'checkpoints_written': written, 'checkpoint': str(path)}
-            self.kept, self.trouble = f'checkpoint {path} at {samples} samples', ''
+            self.kept = f'checkpoint {path} at {samples} samples'
+
+        def run() -> None:
+            self.trouble, _ = why_it_fails(attempt)
 
         self._begun_s, self._saved = self._clock(), (samples, self._learner.models)
         # No daemon: a process that ends lets it write to the end.
-        self._thread = Thread(target=attempt)
+        self._thread = Thread(target=run)
         self._thread.start()
         return ''
 
@@ -226,7 +225,8 @@ def kept_in(
     Return what `saved` gave for a learner to resume, see `StreamLearner.resume`.
 
     The third is ``head`` with the frames of the drives. Raises `InputError` if the file is no
-    checkpoint of this version, or its parts do not fit together.
+    checkpoint of this version, its parts do not fit together, or a model in ``head`` has another
+    frame or origin of positions.
     """
     header, arrays = content
     if header.get('format') != FORMAT:
@@ -247,7 +247,7 @@ def kept_in(
             model = model_from(str(path), dict(numbers['model']), own)
             check_one_route(model, str(path))
         known = replace(head, origin=origin, frame_id=frames[0], imu_frame_id=frames[1])
-        return memory, model, known, int(numbers['lag_ns']), bool(numbers['withheld'])
+        rest = int(numbers['lag_ns']), bool(numbers['withheld'])
     # Numbers of any size and arrays of any shape make Python and NumPy raise almost anything.
     except Exception as error:
         if isinstance(error, InputError):
@@ -257,6 +257,15 @@ def kept_in(
             'choose another folder'
         )
         raise InputError(msg) from error
+    plane, given = (known.frame_id, known.origin), (head.frame_id, head.origin)
+    if len(head.track) and known.frame_id and plane != given:
+        msg = (
+            f'{path}: its positions are in frame {plane[0]} with origin {plane[1]}, but the '
+            f'given model has frame {given[0]} with origin {given[1]}; choose another '
+            'checkpoint_folder, or the model that was given before'
+        )
+        raise InputError(msg)
+    return memory, model, known, *rest
 
 
 def newest_readable(

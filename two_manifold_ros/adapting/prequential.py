@@ -92,6 +92,10 @@ class Prequential:
         spread_m = float(np.sqrt(np.var(places, axis=0).sum()))
         return Errors(math.sqrt(square), math.sqrt(usual), known, lost, spread_m)
 
+    def mean_error_m(self) -> float:
+        """Return the mean error of the estimates, metres; NaN before the first."""
+        return float(np.mean([math.sqrt(each[1]) for each in self._scored] or [math.nan]))
+
     def rise_ns(self) -> int:
         """
         Return the stamp of the first tick after which errors are higher than before.

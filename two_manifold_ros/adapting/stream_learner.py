@@ -451,8 +451,9 @@ class StreamLearner:
             self._end_training('failed' if failed else '', f'no model: {candidate.failure}')
             return
         errs = f'errs by {trained.error_m:.2g} m on parts left out of it'
-        before_m = self.score.errors().rmse_m
-        if self.has_model and not self.models and trained.error_m >= BETTER * before_m:
+        # Of the same kind as the other; not known after a reset or gap.
+        before_m = self.score.mean_error_m()
+        if self.has_model and not self.models and not trained.error_m < BETTER * before_m:
             how = f'its model {errs}, and the given one by {before_m:.2g} m, so that stays'
             self._end_training('lost', how)
             return

@@ -47,7 +47,7 @@ def check_target(path: str) -> None:
     try:
         if target.is_dir():
             why = 'it is a folder; name a file in it'
-        elif not os.access(target.parent, os.W_OK):
+        elif not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
             why = f'the folder {target.parent} is missing or not writable'
     except OSError as error:
         raise of_system(path, 'the model cannot be written', error, 'name another') from error

@@ -82,7 +82,9 @@ class Worker:
             [sys.executable, '-m', __name__, str(its.fileno()), self._method],
             stdin=PIPE,
             pass_fds=[its.fileno()],
-            env=os.environ | {'PYTHONPATH': os.pathsep.join(filter(None, sys.path))},
+            # Nor is the current folder put before them, whose modules may have names of others.
+            env=os.environ
+            | {'PYTHONPATH': os.pathsep.join(filter(None, sys.path)), 'PYTHONSAFEPATH': '1'},
             start_new_session=True,
         )
         its.close()

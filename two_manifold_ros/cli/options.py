@@ -121,6 +121,17 @@ def seconds(text: str) -> float:
     return number
 
 
+def position_lag(text: str) -> str:
+    """Refuse for argparse, before bags are read, what is no position lag."""
+    from two_manifold_ros.inspection.lag import parse_position_lag  # noqa: PLC0415 - NumPy is slow
+
+    try:
+        parse_position_lag(text)
+    except InputError as error:
+        raise ArgumentTypeError(str(error)) from error
+    return text
+
+
 class Bags(Action):
     """Takes the bags that addresses stand for: one, where the command takes no more."""
 
@@ -163,6 +174,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         'once for each sensor (default: {usual})',
     },
     '--position-lag': {
+        'type': position_lag,
         'metavar': 'S',
         'help': 'shift position stamps back by S seconds, because they are late; auto measures '
         'the lag from the IMU and corrects it if the measurement is certain; 0 shifts nothing '
@@ -275,6 +287,9 @@ def check_report(args: Namespace) -> None:
     if args.report:
         # What draws it is an extra.
         import_module('bokeh')
+        if Path(args.report).suffix.lower() not in {'.html', '.htm'}:
+            msg = f'{args.report}: a report is a page for a browser; use a name that ends in .html'
+            raise InputError(msg)
         if not Path(args.report).absolute().parent.is_dir():
             msg = f'The folder of {args.report} does not exist: make it before writing a report.'
             raise InputError(msg)

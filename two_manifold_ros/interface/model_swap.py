@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
@@ -23,6 +24,16 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.interface.parameters import FilterParameters
     from two_manifold_ros.model.model import ModelHead
+
+
+def file_version(path: str) -> tuple[int, ...]:
+    """Return which file a path is, and with which content; nothing if it cannot be read."""
+    try:
+        found = Path(path).stat()
+    # A path with a null byte is a ValueError.
+    except (OSError, ValueError):
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def sensor_topics(model: ModelHead, chosen: FilterParameters) -> tuple[SensorTopic, ...]:
@@ -82,6 +93,7 @@ def load_session(chosen: FilterParameters, clock_ns: Callable[[], int] | None = 
 
     ``clock_ns`` stamps messages on arrival, see `Session`.
     """
+    version = file_version(chosen.model)
     model = load_model(chosen.model)
     check_input(model, chosen.model)
 
@@ -97,7 +109,7 @@ def load_session(chosen: FilterParameters, clock_ns: Callable[[], int] | None = 
             LapTimer(circuit).warm_up()
         return live
 
-    return ModelSwap(Session(model, clock_ns, make), chosen.model, make)
+    return ModelSwap(Session(model, clock_ns, make), chosen.model, version, make)
 
 
 PATIENCE = 2
@@ -110,14 +122,22 @@ class ModelSwap:
 
     The other model is loaded, compiled and fed with the newest samples in a thread. It takes over
     once it tracks, or at once where the one in use does not. If the one in use goes on tracking
-    for `PATIENCE` windows of the other, and that still does not, it is refused. ``make`` makes the
-    filter of a model, ``swaps`` counts the exchanges, ``trouble`` is why the last attempt failed.
+    for `PATIENCE` windows of the other, and that still does not, it is refused. ``version`` is of
+    before the file was read, ``make`` makes the filter of a model, ``swaps`` counts the exchanges,
+    ``trouble`` is why the last attempt failed.
     """
 
-    def __init__(self, session: Session, path: str, make: Callable[[ModelHead], Filter]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        path: str,
+        version: tuple[int, ...],
+        make: Callable[[ModelHead], Filter],
+    ) -> None:
         self.session, self.path = session, path
         self._make = make
         self._wanted = ''
+        self._version = self._wanted_version = version
         # Ticks of the model in use when the other one was prepared.
         self._begun: int | None = None
         self.swaps = 0
@@ -137,6 +157,12 @@ class ModelSwap:
             return f'{self._wanted}: swap in progress; retry when it has finished.'
         if not path:
             return 'No next model is given: set the parameter next_model to the path of one.'
+        version = file_version(path)
+        if version and version == self._version:
+            return (
+                f'{path}: this model runs already, unchanged since it was read: set the parameter '
+                'next_model to another.'
+            )
         present = self.session.model
 
         def make() -> Filter:
@@ -146,7 +172,8 @@ class ModelSwap:
             live.warm_up()
             return live
 
-        self._wanted, self.trouble, self._begun = path, '', None
+        self._wanted, self._wanted_version = path, version
+        self.trouble, self._begun = '', None
         self.session.successor = Successor(make, self.session.newest_samples())
         return ''
 
@@ -164,7 +191,7 @@ class ModelSwap:
         why = new.failure
         if not why:
             if idle or new.tracks or not self.session.tracks:
-                before, self.path = self.path, self._wanted
+                before, self.path, self._version = self.path, self._wanted, self._wanted_version
                 self.session.hand_over()
                 self.swaps += 1
                 return f'Model {self.path} runs in place of {before}'

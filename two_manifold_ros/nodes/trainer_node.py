@@ -106,7 +106,7 @@ class LiveRecording:
 
     @property
     def seconds(self) -> float:
-        """How long ago the first message came."""
+        """How long ago the first IMU message came."""
         return 0.0 if self._first_s is None else monotonic() - self._first_s
 
     def recording(self, *, use_receive_time: bool) -> Recording:
@@ -143,7 +143,7 @@ class LiveRecording:
 
     def _add(self, collected: MessageColumns, kind: str, raw: bytes) -> None:
         """Decode and count one serialised message."""
-        if self._first_s is None:
+        if self._first_s is None and collected is self._samples:
             self._first_s = monotonic()
         try:
             collected.add(self._node.now_ns, raw)
