@@ -23,9 +23,8 @@ from two_manifold_ros.filtering.hypothesis_search import known_misconfigurations
 from two_manifold_ros.filtering.input_watch import InputWatch
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation import slot_car
-from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car import CONTROL_POINTS, SlotCarSettings, Track
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
-from two_manifold_ros.simulation.track import CONTROL_POINTS, Track
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 

@@ -21,7 +21,7 @@ from worlds.drive import (
 from worlds.table import world_named
 
 from two_manifold_ros.inspection.motion import put_together
-from two_manifold_ros.simulation.track import SpaceCurve
+from two_manifold_ros.simulation.slot_car import SpaceCurve
 
 if TYPE_CHECKING:
     from worlds.course import Way

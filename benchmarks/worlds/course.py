@@ -12,7 +12,7 @@ from scipy.interpolate import CubicSpline
 from scipy.ndimage import gaussian_filter1d
 from scipy.spatial import KDTree
 
-from two_manifold_ros.simulation.track import SpaceCurve
+from two_manifold_ros.simulation.slot_car import SpaceCurve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

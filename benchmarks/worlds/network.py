@@ -18,7 +18,7 @@ from scipy.interpolate import CubicSpline
 from scipy.ndimage import gaussian_filter1d
 from scipy.spatial import KDTree
 
-from two_manifold_ros.simulation.track import SpaceCurve
+from two_manifold_ros.simulation.slot_car import SpaceCurve
 from worlds.course import lap_factor, left_of, NODES, other_corners, ride, rounded, wander, Way
 from worlds.drive import ideal_imu, oversampling, recorded, WorldDrive
 from worlds.table import world_named

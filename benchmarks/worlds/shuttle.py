@@ -15,7 +15,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.ndimage import gaussian_filter1d
 
-from two_manifold_ros.simulation.track import SpaceCurve
+from two_manifold_ros.simulation.slot_car import SpaceCurve
 from worlds.course import NODES, Ride, ride, Way
 from worlds.drive import (
     ideal_imu,

@@ -14,8 +14,8 @@ from scipy.spatial.transform import Rotation
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import estimates_along, evaluate
 from two_manifold_ros.evaluation.vehicles import corrected, measure_vehicle
-from two_manifold_ros.interface.model_swap import load_session
 from two_manifold_ros.interface.parameters import FilterParameters
+from two_manifold_ros.interface.session import load_session
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.model.vehicle import (

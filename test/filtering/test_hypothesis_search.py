@@ -24,9 +24,8 @@ from two_manifold_ros.filtering.input_watch import InputWatch
 from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation import slot_car
-from two_manifold_ros.simulation.slot_car import SlotCarSettings
+from two_manifold_ros.simulation.slot_car import CONTROL_POINTS, SlotCarSettings, Track
 from two_manifold_ros.simulation.slot_car_run import simulate
-from two_manifold_ros.simulation.track import CONTROL_POINTS, Track
 from two_manifold_ros.ticks.segments import Channels, LIMIT_FACTOR, NO_LIMIT
 
 TEN_SECONDS = 100

@@ -18,14 +18,14 @@ from raw_imu import raw_drive, raw_imu
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.successor import Successor, WINDOWS_FED
-from two_manifold_ros.interface import model_swap
-from two_manifold_ros.interface.model_swap import (
+from two_manifold_ros.interface import session
+from two_manifold_ros.interface.session import (
     check_input,
     check_successor,
     file_version,
     ModelSwap,
+    Session,
 )
-from two_manifold_ros.interface.session import Session
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
@@ -142,7 +142,7 @@ def test_the_other_model_takes_over_without_a_gap_and_the_one_before_again(
 def test_what_comes_while_it_loads_is_not_missed(bench, other_path, monkeypatch):
     loading = Event()
     monkeypatch.setattr(
-        model_swap, 'load_model', lambda path: loading.wait(10.0) and load_model(path)
+        session, 'load_model', lambda path: loading.wait(10.0) and load_model(path)
     )
     bench.go(400)
     bench.swap.start(str(other_path))
@@ -197,7 +197,7 @@ def test_a_bug_is_reported_with_its_traceback_and_does_not_stop_the_one_in_use(
     running, bench, slower_path, monkeypatch
 ):
     if not running:
-        monkeypatch.setattr(model_swap, 'load_model', divide_by_zero)
+        monkeypatch.setattr(session, 'load_model', divide_by_zero)
     successor = bench.load(slower_path, before=150)
     if running:
         monkeypatch.setattr(successor.filter, 'push', divide_by_zero)

@@ -19,8 +19,7 @@ pytest.importorskip('bokeh', reason='bokeh, which draws pages, is not installed'
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.pages.drawing import STATUS_COLOURS
-from two_manifold_ros.pages.live_page import LivePage
-from two_manifold_ros.pages.serving import LOOPBACK, serve_page, USUAL_PORT
+from two_manifold_ros.pages.live_page import LivePage, LOOPBACK, serve_page, USUAL_PORT
 from two_manifold_ros.pages.vehicle import Moment, Scene
 
 LASTS_S, LOST_FROM_S = 100.0, 60.0
@@ -237,7 +236,7 @@ def test_an_address_of_another_computer_and_whatever_keeps_it_from_starting_is_r
     for host in ('192.0.2.1', '2001:db8::1', 'no.such.invalid'):
         with pytest.raises(InputError, match=rf'no page can be served on {host} .*--host'):
             serve(host, 5006).__enter__()
-    monkeypatch.setattr('two_manifold_ros.pages.serving._bind', lambda *_: 1 / 0)
+    monkeypatch.setattr('two_manifold_ros.pages.live_page._bind', lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError), serve_page(lambda _: None, port=0):
         pass
 

@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 import numpy as np
 import pytest
 
-from two_manifold_ros.route import belief, sensors, steps
+from two_manifold_ros.route import belief, steps
 from two_manifold_ros.route.route import Density, HYPOTHESES, JUMPED, Route
 
 PLACES, FORK, SHORTCUT = 9, 3, 7
@@ -136,6 +136,6 @@ def grouped(numbers: dict[str, Any]) -> Route:
 
 def interpret(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run what is compiled as its source says."""
-    for home in (steps, belief, sensors):
+    for home in (steps, belief):
         for name, found in list(vars(home).items()):
             monkeypatch.setattr(home, name, getattr(found, 'py_func', found))

@@ -11,17 +11,17 @@ import pytest
 from small_route import leads_to, observations, small_route
 
 from two_manifold_ros.recordings.recording import HeldStream
-from two_manifold_ros.route.belief import RouteBelief
-from two_manifold_ros.route.learning import Tuning
-from two_manifold_ros.route.route import Route
-from two_manifold_ros.route.sensors import (
+from two_manifold_ros.route.belief import (
     BREAK_S,
     HEAL_S,
+    RouteBelief,
     SensedBelief,
     Sensor,
     TRUSTED,
     weigh_sensor,
 )
+from two_manifold_ros.route.learning import Tuning
+from two_manifold_ros.route.route import Route
 from two_manifold_ros.route.visits import Passes
 from two_manifold_ros.ticks.segments import Channels
 from two_manifold_ros.training.route import (

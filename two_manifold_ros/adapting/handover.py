@@ -13,7 +13,7 @@ from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP, Contest
 from two_manifold_ros.adapting.training_material import check_one_route, lap_seconds
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.interface.model_swap import check_successor
+from two_manifold_ros.interface.session import check_successor
 from two_manifold_ros.model.model_file import load_model, save_model
 
 if TYPE_CHECKING:

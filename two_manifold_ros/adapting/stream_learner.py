@@ -454,7 +454,8 @@ class StreamLearner:
         # Of the same kind as the other; not known after a reset or gap.
         before_m = self.score.mean_error_m()
         if self.has_model and not self.models and not trained.error_m < BETTER * before_m:
-            how = f'its model {errs}, and the given one by {before_m:.2g} m, so that stays'
+            given = f'by {before_m:.2g} m' if before_m > 0.0 else 'by how much is not known yet'
+            how = f'its model {errs}, and the given one {given}, so that stays'
             self._end_training('lost', how)
             return
         if self.has_model and not candidate.tracks:

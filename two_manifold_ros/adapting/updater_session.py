@@ -17,8 +17,7 @@ from two_manifold_ros.adapting.worker import Worker
 from two_manifold_ros.filtering.estimate import Estimate, limits_of
 from two_manifold_ros.inspection.lag import parse_position_lag
 from two_manifold_ros.interface.assessment import Assessment, Level
-from two_manifold_ros.interface.model_swap import check_input
-from two_manifold_ros.interface.session import Arrivals, Durations
+from two_manifold_ros.interface.session import Arrivals, check_input, Durations
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.names import LEARNERS
 from two_manifold_ros.recordings.decoding import ImuDecoder

@@ -24,8 +24,7 @@ from two_manifold_ros.inspection.shared_places import bag_name
 from two_manifold_ros.interface.assessment import as_the_node, Assessment
 from two_manifold_ros.interface.messages import choose_scene, DrawnTrack, Topics
 from two_manifold_ros.model.model_file import load_model
-from two_manifold_ros.pages.live_page import LivePage
-from two_manifold_ros.pages.serving import LOOPBACK, serve_page, USUAL_PORT
+from two_manifold_ros.pages.live_page import LivePage, LOOPBACK, serve_page, USUAL_PORT
 from two_manifold_ros.pages.vehicle import Moment, moment_of, Scene, Vehicle
 from two_manifold_ros.recordings.reading import open_bag
 from two_manifold_ros.sources import fetched, only_bag

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.model.circuit import Circuit
     from two_manifold_ros.network.belief import Network
     from two_manifold_ros.recordings.recording import GeodeticOrigin
-    from two_manifold_ros.route.sensors import Sensor
+    from two_manifold_ros.route.belief import Sensor
     from two_manifold_ros.ticks.segments import Channels
     from two_manifold_ros.ticks.sliding import NoveltyAnchors
     from two_manifold_ros.tpsr.parameters import Tpsr

@@ -42,6 +42,7 @@ from two_manifold_ros.model.model import (
 from two_manifold_ros.names import frame_name
 from two_manifold_ros.network.belief import Network
 from two_manifold_ros.recordings.recording import GeodeticOrigin, IMU_CHANNELS, IMU_UNITS
+from two_manifold_ros.route.belief import Sensor
 from two_manifold_ros.route.route import (
     Density,
     Route,
@@ -51,7 +52,6 @@ from two_manifold_ros.route.route import (
     RouteReadout,
     RouteSwitching,
 )
-from two_manifold_ros.route.sensors import Sensor
 from two_manifold_ros.rules import BOUNDS
 from two_manifold_ros.ticks.rest import RestRule
 from two_manifold_ros.ticks.segments import Channels

@@ -21,16 +21,25 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import is_compiled
 from two_manifold_ros.interface.assessment import assess, imu_complaints, LEAST_CHANCE
 from two_manifold_ros.interface.messages import choose_scene, Topics
-from two_manifold_ros.interface.model_swap import load_session, ModelSwap, sensor_topics
 from two_manifold_ros.interface.parameters import FilterParameters
-from two_manifold_ros.interface.session import Arrivals, Session
+from two_manifold_ros.interface.session import (
+    Arrivals,
+    load_session,
+    ModelSwap,
+    sensor_topics,
+    Session,
+)
 from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.laps.live import LiveLaps
 from two_manifold_ros.laps.timing import live_timer
 from two_manifold_ros.names import LAP_FRAME
-from two_manifold_ros.nodes.callbacks import check_transform, EstimatePublishers, ImuTopic
+from two_manifold_ros.nodes.callbacks import (
+    BackgroundNode,
+    check_transform,
+    EstimatePublishers,
+    ImuTopic,
+)
 from two_manifold_ros.nodes.health import limits_line, startup_lines, StatusPublisher
-from two_manifold_ros.nodes.lifecycle import BackgroundNode
 from two_manifold_ros.nodes.live_input import (
     live_fixes,
     live_marks,

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from two_manifold_ros.simulation.slot_car import SlotCarSample, SlotCarSettings
-    from two_manifold_ros.simulation.track import Track
+    from two_manifold_ros.simulation.slot_car import SlotCarSample, SlotCarSettings, Track
     from two_manifold_ros.typing import Floats, Ints
 
 

@@ -18,6 +18,7 @@ from two_manifold_ros.model.line_learning import learn_lines
 from two_manifold_ros.model.model import RouteModel, SensedRouteModel
 from two_manifold_ros.network.learning import learn_network
 from two_manifold_ros.recordings.recording import median_interval_ns, Recording
+from two_manifold_ros.route.belief import Sensor
 from two_manifold_ros.route.learning import (
     density,
     learn_features,
@@ -29,7 +30,6 @@ from two_manifold_ros.route.learning import (
     UsualFeatures,
 )
 from two_manifold_ros.route.route import LIMITS, MEMORIES, RouteLikelihood
-from two_manifold_ros.route.sensors import Sensor
 from two_manifold_ros.route.visits import observe, Passes
 from two_manifold_ros.ticks.rest import longest_runs, longest_stuck
 from two_manifold_ros.ticks.segments import largest_believable, measure_channels, NO_LIMIT
