@@ -42,10 +42,7 @@ from two_manifold_ros.nodes.running import declare, log_trouble, read
 from two_manifold_ros.recordings.ros_messages import to_message
 
 PROGRAM = """
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 import signal, sys
-from time import sleep
 from rclpy.node import Node
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.running import run
@@ -59,10 +56,6 @@ class Learning(Node):
         self.exit_status = None
         self.finished = finishing == 'finished'
         self.create_timer(0.01, self.learn)
-        if kind == 'compiling':
-            self.pool = ProcessPoolExecutor(1, get_context('fork'))
-            self.pool.submit(sleep, 600.0)
-            signal.raise_signal(signal.SIGTERM)
         if kind == 'declaring':
             try:
                 signal.raise_signal(signal.SIGTERM)
@@ -97,7 +90,6 @@ with Stopping() as stop:
         ('working', 'unfinished', 130, 'half learned\nlearned\nkept\n'),
         ('working', 'finished', 0, 'half learned\nlearned\nkept\n'),
         ('ending by itself', 'unfinished', 7, 'half learned\nlearned\nkept\n'),
-        ('compiling', 'never', 0, ''),
         ('declaring', 'unfinished', 143, ''),
         ('refusing', 'unfinished', 2, ''),
     ],
