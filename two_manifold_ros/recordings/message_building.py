@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from typing import Any, TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from rosbags.interfaces import Nodetype
@@ -13,7 +14,8 @@ from rosbags.typesys import get_typestore, Stores
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_PLAIN: dict[str, type] = {'string': str, 'bool': bool, 'float32': float, 'float64': float}
+Convert: TypeAlias = Callable[..., Any]
+
 _DTYPES = {'bool': 'bool_', 'byte': 'uint8', 'char': 'uint8'}
 
 
@@ -22,49 +24,64 @@ class MessageBuilder:
     Turn nested dicts named like the ROS fields into serialised messages.
 
     Fields that the dict does not name keep the default of ROS: zero, empty or false, and no
-    rotation. Arrays of numbers may be lists or arrays of any shape; they are flattened in
-    row-major order. A ``byte`` field takes an int or, as in rclpy, ``bytes`` of length one.
+    rotation. Arrays of numbers may have any shape; they are flattened in row-major order. A
+    ``byte`` field takes an int or, as in rclpy, ``bytes`` of length one.
     """
 
     def __init__(self) -> None:
         self.typestore: Any = get_typestore(Stores.ROS2_JAZZY)
-        # Fields and defaults of each type, put together once: a log has many of a type.
-        self._known: dict[str, tuple[dict[str, tuple[Nodetype, Any]], dict[str, Any]]] = {}
+        self._converters: dict[str, Convert] = {}
 
     def serialise(self, msgtype: str, values: Mapping[str, Any]) -> bytes:
         """Return the little-endian CDR bytes; ``ValueError`` names an unknown type or field."""
-        return bytes(self.typestore.serialize_cdr(self._message(msgtype, values), msgtype))
+        return bytes(self.typestore.serialize_cdr(self._message(msgtype)(values), msgtype))
 
-    def _message(self, msgtype: str, values: Mapping[str, Any]) -> object:
-        if msgtype not in self.typestore.fielddefs:
-            msg = f'The message type {msgtype!r} is not one of ROS 2 Jazzy.'
-            raise ValueError(msg)
-        if msgtype not in self._known:
-            fields: dict[str, tuple[Nodetype, Any]] = dict(self.typestore.fielddefs[msgtype][1])
-            defaults = {name: self._value(*each, None) for name, each in fields.items()}
+    def _message(self, msgtype: str) -> Convert:
+        """Return what makes a message of a dict, put together once: a log has many of a type."""
+        if msgtype not in self._converters:
+            if msgtype not in self.typestore.fielddefs:
+                msg = f'The message type {msgtype!r} is not one of ROS 2 Jazzy.'
+                raise ValueError(msg)
+            fields = self.typestore.fielddefs[msgtype][1]
+            known = {name: self._field(*each) for name, each in fields}
+            defaults = {name: default for name, (_, default) in known.items()}
             if msgtype == 'geometry_msgs/msg/Quaternion':
                 # Of the types that are written here the only number that is not zero by default.
                 defaults['w'] = 1.0
-            self._known[msgtype] = fields, defaults
-        fields, defaults = self._known[msgtype]
-        if unknown := values.keys() - fields.keys():
-            msg = f'{msgtype} has no field {min(unknown)!r}: it has {", ".join(fields)}.'
-            raise ValueError(msg)
-        given = {name: self._value(*fields[name], value) for name, value in values.items()}
-        return self.typestore.types[msgtype](**{**defaults, **given})
+            create = self.typestore.types[msgtype]
 
-    def _value(self, kind: Nodetype, detail: Any, value: Any) -> Any:  # noqa: ANN401 - of a field
-        """Return what a message holds of a value in a field of a kind; ``None`` is its default."""
+            def convert(values: Mapping[str, Any]) -> object:
+                if not known.keys() >= values.keys():
+                    unknown = values.keys() - known
+                    msg = f'{msgtype} has no field {min(unknown)!r}: it has {", ".join(known)}.'
+                    raise ValueError(msg)
+                given = {name: known[name][0](value) for name, value in values.items()}
+                return create(**{**defaults, **given})
+
+            self._converters[msgtype] = convert
+        return self._converters[msgtype]
+
+    def _field(self, kind: Nodetype, detail: Any) -> tuple[Convert, object]:  # noqa: ANN401 - as above
+        """Return what converts the value of a field, and its default."""
         if kind == Nodetype.NAME:
-            return self._message(detail, value or {})
+            nested = self._message(detail)
+            return nested, nested({})
         if kind == Nodetype.BASE:
-            make = _PLAIN.get(detail[0], int)
-            return (
-                make() if value is None else make(*value if isinstance(value, bytes) else [value])
-            )
-        (item_kind, item), length = detail
+            plain = _PLAIN.get(detail[0], int)
+            return plain, plain(0) if plain is not str else ''
+        item, length = detail
         count = length if kind == Nodetype.ARRAY else 0
-        if item_kind == Nodetype.BASE and item[0] != 'string':
-            dtype = np.dtype(_DTYPES.get(item[0], item[0]))
-            return np.zeros(count, dtype) if value is None else np.asarray(value, dtype).ravel()
-        return [self._value(item_kind, item, each) for each in value or [None] * count]
+        if item[0] == Nodetype.BASE and item[1][0] != 'string':
+            dtype = np.dtype(_DTYPES.get(item[1][0], item[1][0]))
+            return lambda values: np.asarray(values, dtype).ravel(), np.zeros(count, dtype)
+        convert, default = self._field(*item)
+        return lambda values: [convert(value) for value in values], [default] * count
+
+
+def _byte(value: int | bytes) -> int:
+    return value[0] if isinstance(value, bytes) else int(value)
+
+
+_PLAIN: dict[str, Convert] = {
+    'string': str, 'bool': bool, 'float32': float, 'float64': float, 'byte': _byte,
+}  # fmt: skip
