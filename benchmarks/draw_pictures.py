@@ -48,7 +48,7 @@ def take_reports(browser: Browser, folder: Path) -> None:
     page = browser.new_page(viewport=SIZE, color_scheme='light')
     page.goto(report.as_uri())
     page.wait_for_function('window.Bokeh && Bokeh.documents[0]?.is_idle')
-    page.evaluate("document.getElementById('s2').scrollIntoView()")
+    page.evaluate("document.querySelectorAll('h2')[1].scrollIntoView()")
     page.wait_for_timeout(500)
     page.screenshot(path=IMAGES / 'report.png')
     page.close()

@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Words that settings of a training, options of commands and parameters of nodes share."""
+"""Words and limits that settings of a training, options of commands and nodes share."""
 
 METHODS = ('route', 'spectral', 'tpsr', 'paper')
 """Methods of training, the default first, as all of these; paper makes a spectral filter."""
@@ -66,6 +66,10 @@ OURS = 'default'
 
 NO_ROUTE = 'none'
 """Label of the chance that the vehicle drives on no known route."""
+
+NOVEL_WARN, NOVEL = 2.0**0.5, 2.0**0.75
+"""Novelty scores, see `NoveltyScore`, above which estimates are doubted and not believed: half and
+three quarters of the way to another route."""
 
 
 def frame_name(frame_id: str) -> str:

@@ -11,12 +11,11 @@ import pytest
 
 from two_manifold_ros.filtering.estimate import make_tick_filter
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.status import REJECTED_BEFORE_RESTART
+from two_manifold_ros.filtering.status import NOVEL, REJECTED_BEFORE_RESTART
 from two_manifold_ros.filtering.tracker import ForecastScales, LIMITS, Tracker
 from two_manifold_ros.hse_hmm.tables import Belief, RidgeKernel
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.ticks.rest import RestRule
-from two_manifold_ros.ticks.sliding import NOVEL
 
 
 def restarted_state(model: Model, stream: Stream, tick: int) -> np.ndarray:

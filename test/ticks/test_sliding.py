@@ -12,10 +12,10 @@ import naive
 import numpy as np
 import pytest
 
+from two_manifold_ros.names import NOVEL
 from two_manifold_ros.ticks.sliding import (
     contrast,
     contrast_gap,
-    NOVEL,
     NoveltyAnchors,
     NoveltyScore,
     SlidingWindow,

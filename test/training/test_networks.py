@@ -18,12 +18,12 @@ from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.model.model import atlas_of, RouteModel
 from two_manifold_ros.model.model_file import load_model, save_model
+from two_manifold_ros.names import NOVEL
 from two_manifold_ros.network.belief import NetworkBelief, shakes_of
 from two_manifold_ros.network.learning import NetworkPasses
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.ticks.segments import cut_segments
-from two_manifold_ros.ticks.sliding import NOVEL
 from two_manifold_ros.training.following import (
     choose_network,
     Followed,

@@ -9,7 +9,7 @@ from enum import Enum
 import math
 from typing import NamedTuple
 
-from two_manifold_ros.ticks.sliding import NOVEL, NOVEL_WARN
+from two_manifold_ros.names import NOVEL, NOVEL_WARN
 
 
 class Status(Enum):

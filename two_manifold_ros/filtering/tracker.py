@@ -21,10 +21,11 @@ from two_manifold_ros.filtering.status import (
 )
 from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, LEVELS, RidgeReadout, SharpenedReadout
 from two_manifold_ros.hse_hmm.tables import Belief, Recollection
+from two_manifold_ros.names import NOVEL
 from two_manifold_ros.network.belief import misfits, NetworkBelief, shakes_of
 from two_manifold_ros.route.belief import RouteBelief, SensedBelief
 from two_manifold_ros.ticks.rest import alike, Rest
-from two_manifold_ros.ticks.sliding import NOVEL, NoveltyScore, SlidingWindow
+from two_manifold_ros.ticks.sliding import NoveltyScore, SlidingWindow
 from two_manifold_ros.tpsr.features import FourierFeatures
 from two_manifold_ros.tpsr.parameters import RememberingBelief
 

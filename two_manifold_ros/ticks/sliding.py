@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
+from two_manifold_ros.names import NOVEL
 
 if TYPE_CHECKING:
     from two_manifold_ros.typing import Floats, Ints
@@ -132,12 +133,6 @@ class SlidingWindow:
         picked: Floats = self._distances[self._starts]
         return picked
 
-
-NOVEL = 2.0**0.75
-"""Novelty score above which no estimate is believed: three quarters of the way to another one."""
-
-NOVEL_WARN = 2.0**0.5
-"""Novelty score above which estimates are doubted: half of the way to another route."""
 
 SMALLEST_RATIO = 1e-4
 """Of two distances: a window that is there twice would have a contrast of minus infinity."""
