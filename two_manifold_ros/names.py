@@ -67,9 +67,9 @@ OURS = 'default'
 NO_ROUTE = 'none'
 """Label of the chance that the vehicle drives on no known route."""
 
-NOVEL_WARN, NOVEL = 2.0**0.5, 2.0**0.75
-"""Novelty scores, see `NoveltyScore`, above which estimates are doubted and not believed: half and
-three quarters of the way to another route."""
+NOVEL_WARN: float = 2.0**0.5
+NOVEL: float = 2.0**0.75
+"""Novelty above which estimates are doubted, or not believed; of another route it is 2."""
 
 
 def frame_name(frame_id: str) -> str:
