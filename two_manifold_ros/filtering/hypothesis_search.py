@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.model.model import TrainedModel
     from two_manifold_ros.ticks.segments import Channels
-    from two_manifold_ros.typing import Bools, Floats, Ints
+    from two_manifold_ros.typing import Bools, Floats
 
 
 class Misconfiguration(NamedTuple):
@@ -182,15 +182,16 @@ class HypothesisScorer:
         windows = np.ascontiguousarray(means[:, np.arange(parts)[:, None] * each + starts])
         # A channel that varies by less than this share of the usual is not that of a drive.
         self._least_spreads = 0.2 * windows.std(axis=1).mean(axis=1)
-        # Of a window whose surroundings had not been driven the squared distance to the nearest
-        # and the contrast, and by how much that of one with its halves swapped is above.
         self._flat = windows.reshape(-1, len(starts))
         self._squares = np.square(self._flat).sum(axis=0)
+        # Of a window whose surroundings had not been driven the squared distance to the nearest
+        # and the contrast, and by how much the contrast is larger if its halves are swapped.
         chosen = np.linspace(0, len(starts) - 1, min(len(starts), SAMPLED)).astype(np.int64)
+        away = np.abs(starts - starts[chosen, None])
+        other = away >= np.minimum(2 * width, away.max(axis=1, keepdims=True))
         rows = windows[:, :, chosen]
-        near, self._own = self._nearest_and_contrast(rows, starts, chosen)
-        swapped = np.roll(rows, parts // 2, axis=1)
-        _, elsewhere = self._nearest_and_contrast(swapped, starts, chosen)
+        near, self._own = self._nearest_and_contrast(rows, other)
+        _, elsewhere = self._nearest_and_contrast(np.roll(rows, parts // 2, axis=1), other)
         self._gap = contrast_gap(self._own, elsewhere)
         self._usual = max(near, float(np.finfo(float).tiny))
         # How each learned channel is read from the seen ones, first with nothing undone.
@@ -223,23 +224,14 @@ class HypothesisScorer:
         driving = np.asarray((read.std(axis=2) >= self._least_spreads).all(axis=1))
         return np.log(nearest / self._usual), (np.log(ratio) - self._own) / self._gap, driving
 
-    def _nearest_and_contrast(
-        self, rows: Floats, starts: Ints, chosen: Ints
-    ) -> tuple[float, float]:
-        """Return the medians over (d, parts, m) rows, each compared with windows far from it."""
-        points = rows.reshape(-1, len(chosen))
-        products = points.T @ self._flat
-        nearest, contrasts = [], []
-        # Row by row: tables of all pairs would stay in the memory of a node.
-        for start, product, own in zip(
-            starts[chosen], products, np.square(points).sum(axis=0), strict=True
-        ):
-            away = np.abs(starts - start)
-            other = away >= min(2 * self.ticks, away.max())
-            squared = np.maximum(self._squares + own - 2.0 * product, 0.0)
-            nearest.append(squared[other].min())
-            mean = np.where(other, squared, 0.0).sum() / other.sum()
-            contrasts.append(contrast(nearest[-1], mean))
+    def _nearest_and_contrast(self, rows: Floats, other: Bools) -> tuple[float, float]:
+        """Return the medians over (d, parts, m) rows, each compared with other windows (m, n)."""
+        points = rows.reshape(-1, rows.shape[2])
+        squared = self._squares + np.square(points).sum(axis=0)[:, None]
+        squared = np.maximum(squared - 2.0 * points.T @ self._flat, 0.0)
+        nearest = np.where(other, squared, np.inf).min(axis=1)
+        means = np.where(other, squared, 0.0).sum(axis=1) / other.sum(axis=1)
+        contrasts = [contrast(*pair) for pair in zip(nearest, means, strict=True)]
         return float(np.median(nearest)), float(np.median(contrasts))
 
 
