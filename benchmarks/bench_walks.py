@@ -22,7 +22,7 @@ import rclpy
 
 from two_manifold_ros.__main__ import main as command
 from two_manifold_ros.nodes.filter_node import FilterNode
-from two_manifold_ros.stopping import isolate
+from two_manifold_ros.processes import isolate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

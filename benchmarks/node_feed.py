@@ -22,9 +22,9 @@ from sensor_msgs.msg import Imu
 
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.nodes.running import make_executor
+from two_manifold_ros.processes import isolate
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
-from two_manifold_ros.stopping import isolate
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
 

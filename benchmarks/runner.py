@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from two_manifold_ros.stopping import one_blas_thread
+from two_manifold_ros.processes import one_blas_thread
 
 # As in every program of the package, and before anything imports NumPy.
 one_blas_thread()

@@ -18,7 +18,7 @@ from two_manifold_ros.model.model import (
     TpsrModel,
     TrainedModel,
 )
-from two_manifold_ros.stopping import one_blas_thread
+from two_manifold_ros.processes import one_blas_thread
 
 # As in every program of the package, and before anything imports NumPy.
 one_blas_thread()
@@ -66,7 +66,7 @@ SLOW_FILES = (
     'test/comparison/test_comparing.py', 'test/comparison/test_rivals.py', 'test/experiments/',
     'test/promises/test_played_bag.py', 'test/packaging/test_installs.py',
     'test/packaging/test_run_script.py',
-    'test/test_compilation.py', 'test/test_fleet.py', 'test/test_stopping.py',
+    'test/test_compilation.py', 'test/test_fleet.py', 'test/test_processes.py',
 )  # fmt: skip
 """Files that start processes, or whose subject neither a robot nor a training runs."""
 

@@ -15,9 +15,9 @@ from typing import Any, NoReturn, TYPE_CHECKING
 
 from two_manifold_ros import __version__
 from two_manifold_ros.errors import BAD_INPUT, did_you_mean, in_words, InputError
+from two_manifold_ros.processes import one_blas_thread, Stopping
 from two_manifold_ros.progress import on_stderr
 from two_manifold_ros.sources import public
-from two_manifold_ros.stopping import one_blas_thread, Stopping
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

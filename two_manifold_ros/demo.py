@@ -16,7 +16,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import BAD_INPUT, in_words, InputError
-from two_manifold_ros.stopping import isolate, Stopping, until_ctrl_c
+from two_manifold_ros.processes import isolate, Stopping, until_ctrl_c
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -15,8 +15,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.hse_hmm.hmm import couple
 from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions, response_features
-from two_manifold_ros.hse_hmm.tables import couple
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import ManifoldLearner, PointSet, RIDGE
 from two_manifold_ros.manifold.selection import FitTransform

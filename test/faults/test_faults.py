@@ -34,7 +34,7 @@ from two_manifold_ros.interface.assessment import Publisher, REJECTIONS
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
 from two_manifold_ros.nodes import callbacks
 from two_manifold_ros.nodes.filter_node import FilterNode
-from two_manifold_ros.stopping import free_domains
+from two_manifold_ros.processes import free_domains
 
 SECOND_NS = 10**9
 LATE_NS = 10 * SECOND_NS

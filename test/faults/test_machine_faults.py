@@ -18,9 +18,9 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from ros_talk import environment_of, given, PATIENCE_S, Process
 
+from two_manifold_ros.processes import free_domains
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
-from two_manifold_ros.stopping import free_domains
 
 INT, TERM, HUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 SOON_S = 20.0

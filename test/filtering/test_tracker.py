@@ -13,7 +13,7 @@ from two_manifold_ros.filtering.estimate import make_tick_filter
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import NOVEL, REJECTED_BEFORE_RESTART
 from two_manifold_ros.filtering.tracker import ForecastScales, LIMITS, Tracker
-from two_manifold_ros.hse_hmm.tables import Belief, RidgeKernel
+from two_manifold_ros.hse_hmm.hmm import Belief, RidgeKernel
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.ticks.rest import RestRule
 

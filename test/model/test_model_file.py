@@ -26,8 +26,8 @@ from small_network import network_of
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.hse_hmm.hmm import make_ridge_kernel
 from two_manifold_ros.hse_hmm.readout import RidgeReadout
-from two_manifold_ros.hse_hmm.tables import make_ridge_kernel
 from two_manifold_ros.model.model import atlas_of, Model, ModelHead
 from two_manifold_ros.model.model_file import (
     load_model,

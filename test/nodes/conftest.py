@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import driven_model
 import pytest
 
-from two_manifold_ros.stopping import free_domains
+from two_manifold_ros.processes import free_domains
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -205,7 +205,7 @@ PROGRAM = """
 import sys
 from pathlib import Path
 
-from two_manifold_ros.stopping import one_blas_thread
+from two_manifold_ros.processes import one_blas_thread
 one_blas_thread()
 from two_manifold_ros.model import model_file
 

@@ -19,7 +19,7 @@ from two_manifold_ros.nodes.filter_node import FilterNode
 from two_manifold_ros.nodes.slot_car_node import SlotCarNode
 from two_manifold_ros.nodes.trainer_node import TrainerNode
 from two_manifold_ros.nodes.updater_node import UpdaterNode
-from two_manifold_ros.stopping import free_domains
+from two_manifold_ros.processes import free_domains
 
 POLICY = Path(__file__).resolve().parents[2] / 'config' / 'two_manifold_policy.xml'
 pytestmark = pytest.mark.usefixtures('domain')  # other computers hear none of these nodes

@@ -46,7 +46,7 @@ import signal, sys
 from rclpy.node import Node
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.nodes.running import run
-from two_manifold_ros.stopping import Stopping
+from two_manifold_ros.processes import Stopping
 
 kind, finishing = sys.argv[1].split(',')
 

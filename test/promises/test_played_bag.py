@@ -26,9 +26,9 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import CODES
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import save_model
+from two_manifold_ros.processes import free_domains
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, write_run
-from two_manifold_ros.stopping import free_domains
 
 RATE_HZ, SECONDS = 50.0, 12
 IN_FLIGHT = 40

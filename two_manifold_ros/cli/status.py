@@ -13,8 +13,8 @@ from two_manifold_ros.cli.options import add, answer, seconds
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.interface.assessment import Level
+from two_manifold_ros.processes import until_ctrl_c
 from two_manifold_ros.progress import on_stderr
-from two_manifold_ros.stopping import until_ctrl_c
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -26,9 +26,9 @@ from two_manifold_ros.interface.messages import choose_scene, DrawnTrack, Topics
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.pages.live_page import LivePage, LOOPBACK, serve_page, USUAL_PORT
 from two_manifold_ros.pages.vehicle import Moment, moment_of, Scene, Vehicle
+from two_manifold_ros.processes import until_ctrl_c
 from two_manifold_ros.recordings.reading import open_bag
 from two_manifold_ros.sources import fetched, only_bag
-from two_manifold_ros.stopping import until_ctrl_c
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.experiments import experiment as lab
-from two_manifold_ros.hse_hmm.tables import shrink_growing_modes
+from two_manifold_ros.hse_hmm.hmm import shrink_growing_modes
 from two_manifold_ros.simulation.slot_car import Driver, ImuNoise, SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate
 from two_manifold_ros.tpsr.features import (

@@ -20,7 +20,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from two_manifold_ros.comparison.hidden_markov import count_labels, improve, learn_codebook
 from two_manifold_ros.experiments import experiment as lab
-from two_manifold_ros.hse_hmm.tables import Belief, make_ridge_kernel, median_observation_distance
+from two_manifold_ros.hse_hmm.hmm import Belief, make_ridge_kernel, median_observation_distance
 from two_manifold_ros.manifold.learner import median_distance
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate

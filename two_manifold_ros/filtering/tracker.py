@@ -19,8 +19,8 @@ from two_manifold_ros.filtering.status import (
     REJECTED_BEFORE_RESTART,
     TickDiagnostics,
 )
+from two_manifold_ros.hse_hmm.hmm import Belief, Recollection
 from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, LEVELS, RidgeReadout, SharpenedReadout
-from two_manifold_ros.hse_hmm.tables import Belief, Recollection
 from two_manifold_ros.names import NOVEL
 from two_manifold_ros.network.belief import misfits, NetworkBelief, shakes_of
 from two_manifold_ros.route.belief import RouteBelief, SensedBelief

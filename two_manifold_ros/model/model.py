@@ -16,13 +16,13 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError, refuse
-from two_manifold_ros.hse_hmm.readout import Readout, RidgeReadout, SharpenedReadout
-from two_manifold_ros.hse_hmm.tables import (
+from two_manifold_ros.hse_hmm.hmm import (
     ObservationOperator,
     spectral_radius,
     Tables,
     transition,
 )
+from two_manifold_ros.hse_hmm.readout import Readout, RidgeReadout, SharpenedReadout
 from two_manifold_ros.manifold.selection import check_extension
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.route.route import HYPOTHESES, JUMPED, PLACED, Route, RouteLikelihood

@@ -24,8 +24,8 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError, refuse, UnfitError
 from two_manifold_ros.files import checked, parse_json, replace_file
+from two_manifold_ros.hse_hmm.hmm import RawKernel, RidgeKernel, Tables
 from two_manifold_ros.hse_hmm.readout import RidgeReadout, SharpenedReadout
-from two_manifold_ros.hse_hmm.tables import RawKernel, RidgeKernel, Tables
 from two_manifold_ros.manifold.learner import Extension
 from two_manifold_ros.manifold.selection import RESPONSES
 from two_manifold_ros.model.circuit import Circuit

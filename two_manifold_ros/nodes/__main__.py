@@ -13,7 +13,7 @@ from importlib import import_module
 import sys
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.stopping import one_blas_thread, Stopping
+from two_manifold_ros.processes import one_blas_thread, Stopping
 
 NODES = {
     'filter_node': 'FilterNode',

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rclpy.node import Node
     from rclpy.parameter import Parameter as Change
 
-    from two_manifold_ros.stopping import Stopping
+    from two_manifold_ros.processes import Stopping
 
 
 def log_trouble() -> str:

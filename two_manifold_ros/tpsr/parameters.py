@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.tables import shrink_growing_modes
+from two_manifold_ros.hse_hmm.hmm import shrink_growing_modes
 from two_manifold_ros.tpsr.features import FeatureMap, LARGEST_SQUARE, squared_length
 
 if TYPE_CHECKING:

@@ -11,15 +11,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.mkdr import cross_validated, fit_position_map, within_reach
-from two_manifold_ros.hse_hmm.readout import (
-    fit_ridge,
-    Readout,
-    segment_targets,
-    SharpenedReadout,
-    training_targets,
-)
-from two_manifold_ros.hse_hmm.tables import (
+from two_manifold_ros.hse_hmm.hmm import (
     Belief,
     build_tables,
     make_ridge_kernel,
@@ -30,6 +22,14 @@ from two_manifold_ros.hse_hmm.tables import (
     shared_directions,
     SharedDirections,
     Tables,
+)
+from two_manifold_ros.hse_hmm.mkdr import cross_validated, fit_position_map, within_reach
+from two_manifold_ros.hse_hmm.readout import (
+    fit_ridge,
+    Readout,
+    segment_targets,
+    SharpenedReadout,
+    training_targets,
 )
 from two_manifold_ros.manifold.kernel_pca import LANDMARKS
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap

@@ -10,8 +10,8 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.hse_hmm.hmm import median_observation_distance
 from two_manifold_ros.hse_hmm.readout import Calibration, segment_targets, SharpenedReadout
-from two_manifold_ros.hse_hmm.tables import median_observation_distance
 from two_manifold_ros.manifold.learner import median_distance
 from two_manifold_ros.model.model import TpsrModel
 from two_manifold_ros.ticks.rest import spreads_along

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.tables import (
+from two_manifold_ros.hse_hmm.hmm import (
     Belief,
     build_tables,
     couple,

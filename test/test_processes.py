@@ -10,7 +10,7 @@ from time import sleep
 
 import pytest
 
-from two_manifold_ros.stopping import Stopping
+from two_manifold_ros.processes import Stopping
 
 ASKING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
@@ -97,7 +97,7 @@ def test_without_a_signal_all_is_as_before():
 def test_a_signal_while_text_is_run_does_not_count_as_unhandled(tmp_path):
     (tmp_path / 'program.py').write_text(
         'import signal\n'
-        'from two_manifold_ros.stopping import Stopping\n'
+        'from two_manifold_ros.processes import Stopping\n'
         'with Stopping():\n'
         "    exec('signal.raise_signal(signal.SIGTERM)')\n"
         'raise SystemExit(0)'
