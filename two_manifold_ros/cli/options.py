@@ -122,7 +122,7 @@ def seconds(text: str) -> float:
 
 
 def position_lag(text: str) -> str:
-    """Refuse for argparse, before bags are read, what is no position lag."""
+    """Return a position lag, or refuse the text for argparse, before bags are read."""
     from two_manifold_ros.inspection.lag import parse_position_lag  # noqa: PLC0415 - NumPy is slow
 
     try:

@@ -135,8 +135,8 @@ def truth_ahead(
     """
     Return true positions and directions (T, H, 2) at horizons in ticks of stamps (T,) in ns.
 
-    A direction is that of the way from ``REACH_NS`` before to as much after, or as far as it is
-    known: a unit vector, NaN where that is no way at all.
+    A direction is taken along the way from ``REACH_NS`` before to as much after, or as far as it
+    is known: a unit vector, NaN if the vehicle stands.
     """
     places, before, after = (
         np.stack(

@@ -139,7 +139,7 @@ def make_tick_filter(model: ModelHead, *, with_places: bool = False) -> TickFilt
 
 WARN_SHARE, ERROR_SHARE = 0.35, 0.7
 """
-Default limits of the 95 % ellipse, as shares of that of a uniform prior over the route: above the
+Default limits of the 95 % ellipse, over the ellipse of a uniform prior over the route: above the
 second, the route is nearly all that is known.
 """
 

@@ -257,7 +257,7 @@ class Filter:
         """
         Take one sample; return an estimate for each tick that ended, usually none or one.
 
-        The stamp is that of the header; the sample (c,) is in the order of the model's channels,
+        The stamp is from the header; the sample (c,) is in the order of the model's channels,
         of an IMU specific force in m/s^2, then angular rate in rad/s, x y z each. Behind them may
         be those of further sensors, NaN where one is missing.
         """

@@ -420,7 +420,7 @@ class RouteTracker(TickFilter):
         self._most_still = model.most_still + model.window
         self._least_evidence = model.least_evidence
         # No more than the memory of the observations, in which they say the same thing once; a
-        # persistence that is given may be that of no memory at all.
+        # persistence that is given may mean no memory at all.
         memory = round(1.0 / route.likelihood.persistence)
         self.steady = min(max(memory, LEAST_STEADY), MOST_STEADY)
         self._modes = PositionModes(route.readout.targets[:, 0]) if with_places else None

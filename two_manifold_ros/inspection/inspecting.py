@@ -275,7 +275,7 @@ def _inspected(options: ReadingOptions, path: str) -> Report | str:
 
 
 def inspect_recording(recording: Recording) -> Report:
-    """Measure a recording and find what is wrong; ``InputError`` says that no sample is finite."""
+    """Measure a recording and list its faults; raise ``InputError`` if no sample is finite."""
     if not len(recording.imu.stamps):
         msg = f'{recording.name} has no IMU samples in this stretch: choose a longer one.'
         raise InputError(msg)

@@ -532,7 +532,7 @@ class ThrottledLog:
                 times.append(now_s)
                 said = True
                 self._warn(sentence)
-            # Its numbers are those of now, as in the diagnostics: of the first moment they are 1.
+            # Its numbers are the newest, as in the diagnostics: at the first moment they are 1.
             self._present[cause] = begun_s, sentence, said
         for cause in [each for each in self._present if each not in present]:
             begun_s, sentence, said = self._present.pop(cause)

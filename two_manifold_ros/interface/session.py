@@ -358,7 +358,7 @@ class ModelSwap:
         return 'waiting' if successor.prepared else 'loading'
 
     def start(self, path: str) -> str:
-        """Start to exchange the model for that of a file; return why not, or an empty string."""
+        """Start to run the model of a file instead; return why not, or an empty string."""
         if self.session.successor is not None:
             return f'{self._wanted}: swap in progress; retry when it has finished.'
         if not path:

@@ -50,7 +50,7 @@ def on_line(
     Return drives with positions on one line through the fixes of all of them, or on a ring.
 
     At stamps (T,) of each so many laps are gone (T,), all from one place. Without fixes phase 0 is
-    at (radius, 0) of a ring, and the ``topic`` is that of the positions. An ``InputError`` says
+    at (radius, 0) of a ring, and ``topic`` is the topic of the positions. An ``InputError`` says
     that fixes are too few, miss half of the lap, or are in several frames.
     """
     placed = []

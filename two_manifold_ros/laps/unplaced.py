@@ -326,7 +326,7 @@ def unevenness(way: Ints, phases: int, known: Bools) -> float:
     speeds = (way[width:] - way[:-width])[seen] / width
     if not len(speeds):
         return math.inf
-    # A fifth of the usual speed is that of a vehicle that stops.
+    # At a fifth of its usual speed a vehicle stops.
     moving = speeds[speeds > 0.2 * max(float(np.median(speeds)), 0.5)]
     if not len(moving):
         return math.inf
