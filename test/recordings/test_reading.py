@@ -89,7 +89,7 @@ def test_ros_1_bags(tmp_path, recording):
             for name, kind in (('/imu', IMU), ('/pose', POSE))
         }
         for topic, kind, stamp, fields in rows_of(recording):
-            message = builder._message(kind, fields)
+            message = builder._message(kind)(fields)
             writer.write(topics[topic], stamp, types.serialize_ros1(message, kind))
     assert_same(tmp_path / 'old.bag', recording)
 
