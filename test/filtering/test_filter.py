@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 import itertools
 import sys
 
@@ -261,15 +261,18 @@ def test_without_its_sensors_a_model_filters_to_the_bit_as_one_that_never_had_an
         samples = np.pad(plain, ((0, 0), (0, 4)), constant_values=np.nan)
     elif kind == 'no topic':
         samples = replace(recording, sensors=()).samples_with(sensed_model.further_names)
-    one, other = (
+    bare = RouteModel(**{key.name: getattr(sensed_model, key.name) for key in fields(RouteModel)})
+    one, same, other = (
         feed(Filter(model), zip(recording.imu.stamps.tolist(), values, strict=True))
-        for model, values in ((sensed_model, samples), (slot_car_model, plain))
+        for model, values in ((sensed_model, samples), (bare, plain), (slot_car_model, plain))
     )
-    assert len(one) == len(other) > 100
-    for mine, alone in zip(one, other, strict=True):
-        assert mine.status is alone.status
+    for mine, alone, trained in zip(one, same, other, strict=True):
+        assert mine.status is alone.status is trained.status
         np.testing.assert_array_equal(mine.positions, alone.positions)
         np.testing.assert_array_equal(mine.covariances, alone.covariances)
+        # The oldest libraries sum by where an array begins in memory: two trainings differ there.
+        np.testing.assert_allclose(mine.covariances, trained.covariances, rtol=1e-9)
+    assert len(one) > 100
 
 
 PERIOD = 100_000_000
@@ -299,8 +302,7 @@ def test_after_a_short_gap_the_belief_goes_on(ticks, live, stream):
     tracked, after = feed(live, stream[:CUT]), stream[CUT + ticks - 1 :]
     recovered = feed(live, after)
     unsure = WINDOW - 1 + live.ticks.steady - 1
-    wanted = [Status.UNSURE] * unsure + [Status.TRACKING] * 2
-    assert statuses(recovered[: unsure + 2]) == wanted
+    assert statuses(recovered[: unsure + 2]) == [Status.UNSURE] * unsure + [Status.TRACKING] * 2
     assert {each.cause for each in recovered[:unsure]} == {'gap'}
     assert all(each.valid for each in recovered)
     assert all(np.isnan(each.novelty) for each in recovered[: WINDOW - 1])
@@ -312,16 +314,14 @@ def test_after_a_short_gap_the_belief_goes_on(ticks, live, stream):
 
 @pytest.mark.parametrize(('ticks', 'resets'), [(4, 0), (WINDOW // 2 + 1, 1)])
 def test_gaps_with_less_than_a_tick_between_them_are_one(ticks, resets, live, stream):
-    after = stream[CUT + ticks - 1 :]
-    feed(live, [*stream[:CUT], after[0], *after[ticks:]])
+    feed(live, [*stream[:CUT], stream[CUT + ticks - 1], *stream[CUT + 2 * ticks - 1 :]])
     assert (live.counters['gaps'], live.counters['resets']) == (2, resets)
 
 
 @pytest.mark.parametrize('ticks', [WINDOW + 1, 60])
 def test_a_longer_gap_starts_again(ticks, slot_car_model, live, stream):
     feed(live, stream[:CUT])
-    after = stream[CUT + ticks - 1 :]
-    found = feed(live, after)
+    found = feed(live, after := stream[CUT + ticks - 1 :])
     assert bits(found) == bits(feed(Filter(slot_car_model), after))
     assert (found[0].tick, found[0].status) == (0, Status.FILLING)
     assert live.counters['gaps'] == live.counters['resets'] == 1
