@@ -49,6 +49,9 @@ signs = st.builds(
     stays_off=st.booleans(),
     unlikely=st.sampled_from([False, False, True]),
     outside=st.sampled_from([False, False, True]),
+    located=st.booleans(),
+    fix_agrees=st.sampled_from([math.nan, math.nan, math.nan, 0.2, 0.9]),
+    fix_m=st.just(3.0),
 )
 histories = st.lists(st.tuples(signs, st.integers(1, 14)), max_size=12).map(
     lambda runs: [each for each, times in runs for _ in range(times)]
@@ -70,7 +73,8 @@ def test_nothing_is_better_before_it_lasted_and_all_but_tracking_is_explained(hi
     verdicts = run(history)
     said = [each.status for each in verdicts]
     for tick, (before, now) in enumerate(pairwise(said), 1):
-        if before is not Status.FILLING and ORDER.index(now) < ORDER.index(before):
+        fixed = history[tick].fix_agrees > 0.5
+        if before is not Status.FILLING and ORDER.index(now) < ORDER.index(before) and not fixed:
             # The tick that brought a status shows nothing better.
             assert said[max(tick - STEADY, 0) : tick] == [before] * STEADY
     for verdict in verdicts:
@@ -90,6 +94,7 @@ def test_a_reset_leaves_no_trace(first, second):
 
 
 OFF = GOOD._replace(off_route=0.7)
+WRONG, RIGHT = (GOOD._replace(fix_agrees=each, fix_m=3.0) for each in (0.1, 0.9))
 CASES = {
     'filling': ([FILLING], Status.FILLING, '3 of 20'),
     'converging': ([GOOD._replace(ellipse_m=1.2)], Status.LOCALISING, '1.20 m'),
@@ -99,6 +104,7 @@ CASES = {
     'wide': ([GOOD, GOOD._replace(ellipse_m=0.5004)], Status.UNSURE, '0.5004 m, above 0.5000 m'),
     'novelty_warn': ([GOOD._replace(novelty=1.5)], Status.UNSURE, 'novelty 1.5'),
     'innovation_warn': ([GOOD, *[GOOD._replace(accepted=False)] * 3], Status.UNSURE, 'last 3'),
+    'fix_contradicts': ([GOOD, WRONG], Status.UNSURE, '3.0 m from'),
     'unlikely': ([GOOD, GOOD._replace(unlikely=True)], Status.UNSURE, 'was moved'),
     'restarted': ([GOOD._replace(restarted=True)], Status.UNSURE, 'diverged'),
     'diverged': ([GOOD, GOOD._replace(ellipse_m=1.2)], Status.LOST, '1.20 m, above 1.00 m'),
@@ -153,6 +159,10 @@ WIDE, DOUBTED = GOOD._replace(ellipse_m=1.2), GOOD._replace(accepted=False)
         # A vehicle that stands contradicts nothing, and confirms nothing.
         ([GOOD, *[DOUBTED._replace(standing=True)] * 9], Status.TRACKING),
         ([GOOD, *[DOUBTED, DOUBTED, GOOD._replace(standing=True)], DOUBTED], Status.UNSURE),
+        # After a fix that is right nothing has to last, nor a window to be full.
+        ([GOOD, OFF, RIGHT], Status.TRACKING),
+        ([GOOD, OFF, WRONG], Status.LOST),
+        ([FILLING._replace(located=True)], Status.TRACKING),
         # Of those that are better for so long the worst is said.
         ([GOOD, OFF, *[GOOD] * 4, GOOD._replace(novelty=1.5), *[GOOD] * 5], Status.UNSURE),
     ],

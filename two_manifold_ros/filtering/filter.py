@@ -20,6 +20,7 @@ from two_manifold_ros.filtering.estimate import (
     make_tick_filter,
     region_of,
 )
+from two_manifold_ros.filtering.fixes import NEWEST
 from two_manifold_ros.filtering.input_watch import InputWatch
 from two_manifold_ros.filtering.status import (
     CAUSES,
@@ -36,6 +37,7 @@ from two_manifold_ros.ticks.stamps import StampGate, TickAverager, USED, Verdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from two_manifold_ros.filtering.fixes import Fix
     from two_manifold_ros.filtering.tracker import TickFilter
     from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.model.vehicle import Vehicle
@@ -65,6 +67,9 @@ def is_compiled() -> bool:
     """Return whether a filter ran before and its loops are kept: the next one starts at once."""
     return STORE.folder is not None and any(STORE.folder.glob(f'{__name__}.*'))
 
+
+MOST_FIXES = 100
+"""Fixes that wait for their tick at most, the newest ones."""
 
 LARGEST = 0.5 * math.sqrt(sys.float_info.max)
 """The product of two variances below it is finite, and so is the root of their sum of squares."""
@@ -128,6 +133,9 @@ class Filter:
         Samples received, used and set aside by cause (``non_finite``, ``out_of_range`` and those
         of `Verdict`), ``ticks``, ``gaps``, ``rejected_observations``, ``restarts`` of the belief
         and ``resets``. Each received sample was used, was set aside, or is ``waiting``.
+    fixes
+        Position fixes ``received``, and those that were ``agreeing``, ``contradicting``, ``late``
+        or ``ahead`` by more than a window, or of an ``other_frame``; the rest waits for its tick.
     latest
         The newest estimate since the last reset, if there is one.
     used, broke
@@ -168,7 +176,9 @@ class Filter:
             Status.WAITING, 'waiting', 'waiting for the first IMU sample'
         )
         self._tick = self._missed = 0
-        self._recovering = False
+        self._recovering = self._located = False
+        self._fixes: list[Fix] = []
+        self.fixes: Counter[str] = Counter()
         held_out = model.summary.get('validation')
         # A summary may be anything.
         errors = held_out if isinstance(held_out, dict) else {}
@@ -237,7 +247,7 @@ class Filter:
 
     def take_over(self, previous: Filter) -> None:
         """Continue the counts of the filter that ran on the same stream before."""
-        self.counters = previous.counters.copy()
+        self.counters, self.fixes = previous.counters.copy(), previous.fixes.copy()
         # What only one of the two has used by now, the other has yet to count or has counted.
         self.counters['used'] += previous.waiting - self.waiting
 
@@ -247,11 +257,44 @@ class Filter:
         for judged in self._gate.drain():
             self._use(*judged)
         self._reset()
+        self._fixes.clear()
         self._waits = Said(Status.WAITING, 'waiting', f'reset: {cause}')
 
     def lose(self) -> None:
         """Know, after a reset, that no drive begins here: on a network nothing shows the place."""
         self.ticks.lose()
+
+    def fix(self, fix: Fix) -> None:
+        """
+        Take a measured position as evidence, with the first tick that begins after its stamp.
+
+        It may be as late as a window. A model without a map in its frame does not take it.
+        """
+        self.fixes['received'] += 1
+        self._fixes.append(fix)
+        self._fixes.sort(key=lambda each: each.stamp_ns)
+        del self._fixes[:-MOST_FIXES]
+
+    def _take_fixes(self, began_ns: int) -> tuple[float, Floats | None]:
+        """Return how likely the newest fix before a tick is right, and where it is, if any is."""
+        agrees, place, period_ns = math.nan, None, self.running.period_ns
+        waiting, self._fixes = self._fixes, []
+        for each in waiting:
+            # Less than no ticks ago: it waits for the next tick.
+            ago = 0.0 if each.stamp_ns == NEWEST else (began_ns - each.stamp_ns) / period_ns
+            there = each.on_map_of(self.running)
+            if abs(ago) > self._window:
+                self.fixes['late' if ago > 0.0 else 'ahead'] += 1
+            elif ago < 0.0:
+                self._fixes.append(each)
+            elif there is None or math.isnan(right := self.ticks.fix(each, ago)):
+                self.fixes['other_frame'] += 1
+            else:
+                agrees, place = right, there.position
+                disagrees = right < StateMachine.likely
+                self.fixes['contradicting' if disagrees else 'agreeing'] += 1
+                self._located = self._located or not disagrees
+        return agrees, place
 
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
         """
@@ -315,6 +358,7 @@ class Filter:
                 self._tick += ticks
         elif verdict is Verdict.JUMP_BACK:
             self._reset()
+            self._fixes.clear()
         # The sample behind a gap waited for the next one, while unusable ones may have come.
         watch = self._watch
         if watch is not None and not (verdict is Verdict.GAP and watch.newest_ns > stamp_ns):
@@ -334,7 +378,7 @@ class Filter:
         self.ticks.start()
         self._machine.reset()
         self._tick = self._missed = 0
-        self._recovering = False
+        self._recovering = self._located = False
         # Unusable samples may have bridged the gap for the checks of the input.
         if self._watch is not None and not (
             stamp_ns and (self._watch.newest_ns > stamp_ns or self._watch.goes_on(stamp_ns))
@@ -344,6 +388,9 @@ class Filter:
     def _estimate(self, stamp_ns: int, values: Floats) -> Estimate:
         """Return the estimate of a tick that ended at a stamp with these means (c,)."""
         ticks, tick, counters = self.ticks, self._tick, self.counters
+        agrees, fixed = math.nan, None
+        if self._fixes:
+            agrees, fixed = self._take_fixes(stamp_ns - self.running.period_ns)
         result = ticks.update(values)
         self.off_route = off_route = result.off_route
         if self.rivals > 0.0:
@@ -365,6 +412,9 @@ class Filter:
                 off_route=off_route,
                 window_full=full,
                 recovering=self._recovering,
+                located=self._located,
+                fix_agrees=agrees,
+                fix_m=math.nan if fixed is None else math.dist(fixed, means[0]),
                 seen=ticks.seen,
                 outside=outside,
                 ellipse_m=ellipse_m,

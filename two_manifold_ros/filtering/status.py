@@ -71,6 +71,11 @@ CAUSES = {
         'the last {contradictions} observations contradict the model: check that the vehicle '
         'drives as in training'
     ),
+    'fix_contradicts': (
+        'the newest position fix is {fix_m:.1f} m from the estimate, more than the covariances '
+        'allow: compare the frame, the stamp and the sensor of the fixes; if the fix is right, '
+        'give a second one'
+    ),
     'unlikely': (
         'the newest observation is less likely at the believed position than any of the training '
         'that was left out: if the vehicle was moved, drive on along the trained route'
@@ -131,8 +136,11 @@ class TickDiagnostics(NamedTuple):
     vehicle is not on the trained route, or on no way of a network from where drives begin, where
     it ``stays_off`` until the filter starts again; ``unlike`` that it moves unlike all training.
     An observation is ``unlikely`` if it is less likely than any on held-out parts of the training.
-    After a gap the filter is ``recovering`` until ``seen`` ticks fill the window. The position is
-    ``outside`` where no training position can be, see `region_of`; the ``finding`` is the gravest.
+    After a gap the filter is ``recovering`` until ``seen`` ticks fill the window. A position fix
+    that was right before this tick, with the probability ``fix_agrees``, is ``fix_m`` metres from
+    the estimate; both are NaN if there was none. Once one agreed the vehicle is ``located``. The
+    position is ``outside`` where no training position can be, see `region_of`; the ``finding`` is
+    the gravest.
     """
 
     evidence: float = 0.0
@@ -146,6 +154,9 @@ class TickDiagnostics(NamedTuple):
     unlikely: bool = False
     window_full: bool = False
     recovering: bool = False
+    located: bool = False
+    fix_agrees: float = math.nan
+    fix_m: float = math.nan
     seen: int = 0
     outside: bool = False
     ellipse_m: float = math.nan
@@ -215,7 +226,9 @@ class StateMachine:
         if not shown.standing:
             self._contradictions = 0 if shown.accepted else self._contradictions + 1
         newest, before = self._judge(shown), self.verdict.status
-        if before is not Status.FILLING and _RANKS[newest.status] < _RANKS[before]:
+        better = before is not Status.FILLING and _RANKS[newest.status] < _RANKS[before]
+        # A fix that agrees needs no second one.
+        if better and not shown.fix_agrees > self.likely:
             self._better_ticks += 1
             if _RANKS[newest.status] >= _RANKS[self._worst.status]:
                 self._worst = newest
@@ -239,9 +252,10 @@ class StateMachine:
         unknown = Status.LOCALISING if self._searching else Status.LOST
         off_route = shown.off_route > self.likely
         # Too little was seen since a gap to think better of what was before it.
-        blind = not full and before not in USABLE
+        unseen = not full and not shown.located
+        blind = unseen and before not in USABLE
         causes: tuple[tuple[bool, Status | None, str | Finding | None], ...] = (
-            (not full and (not shown.recovering or before is Status.FILLING), Status.FILLING,
+            (unseen and (not shown.recovering or before is Status.FILLING), Status.FILLING,
              'filling'),
             (finding is not None and (finding.refuses or novel), Status.REFUSED, finding),
             # No position can be reported.
@@ -257,7 +271,8 @@ class StateMachine:
             (blind, None, None),
             # The position that is reported may be wrong.
             (finding is not None, Status.UNSURE, finding),
-            (not full, Status.UNSURE, 'gap'),
+            (shown.fix_agrees < self.likely, Status.UNSURE, 'fix_contradicts'),
+            (not full and shown.recovering, Status.UNSURE, 'gap'),
             (shown.restarted, Status.UNSURE, 'restarted'),
             (self._contradictions >= self.doubts, Status.UNSURE, 'innovation_warn'),
             (shown.unlikely, Status.UNSURE, 'unlikely'),

@@ -12,6 +12,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
+from two_manifold_ros.filtering.fixes import FixedPlaces
 from two_manifold_ros.filtering.network_lines import LineFollower, LineState
 from two_manifold_ros.filtering.status import (
     LEAST_STEADY,
@@ -32,6 +33,7 @@ from two_manifold_ros.tpsr.parameters import RememberingBelief
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from two_manifold_ros.filtering.fixes import Fix
     from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
     from two_manifold_ros.tpsr.thin_svd import Move
     from two_manifold_ros.typing import Bools, Floats, Ints
@@ -81,6 +83,14 @@ class TickFilter(ABC):
         """Be at the places of a route with these ``chances`` (P,), after a start."""
         msg = 'only the filter of a route has places to start at'
         raise TypeError(msg)
+
+    def fix(self, fix: Fix, ago: float) -> float:  # noqa: ARG002 - of a route alone
+        """
+        Take a position fix of so many ticks ago; return the probability that it is right.
+
+        NaN if it says nothing, as where there is no map in its frame.
+        """
+        return math.nan
 
     def spread_anywhere(self) -> list[Floats]:
         """Return the (2, 2) covariance of a start anywhere; none if a belief has no say in it."""
@@ -397,6 +407,10 @@ class PositionModes:
         return np.column_stack([*(each / chances[chosen] for each in sums), chances[chosen]])
 
 
+JUMPS = 0.5
+"""Share of a belief about the place that a fix leaves where it was, below which it jumped."""
+
+
 class RouteTracker(TickFilter):
     """A `TickFilter` of the route model; ``with_places`` if ``places`` will be asked for."""
 
@@ -404,6 +418,8 @@ class RouteTracker(TickFilter):
 
     def __init__(self, model: RouteModel, *, with_places: bool = False) -> None:
         channels, route = model.channels, model.route
+        self._model = model
+        self._fixed: FixedPlaces | None = None
         self._live = np.flatnonzero(channels.live)
         scale = channels.scale[self._live]
         # Beyond the training, another slope, load or day: gravity turned by 18 degrees and a
@@ -464,6 +480,30 @@ class RouteTracker(TickFilter):
         """Be at the places with these ``chances`` (P,) in place of anywhere, after a start."""
         self.belief.place(chances)
         self._read = self.belief.read()
+
+    def fix(self, fix: Fix, ago: float) -> float:
+        """Take a position fix of so many ticks ago, see `TickFilter.fix`."""
+        there, belief = fix.on_map_of(self._model), self.belief
+        if there is None:
+            return math.nan
+        if self._fixed is None:
+            self._fixed = FixedPlaces(self._model.route)
+        whole = belief.chances.sum(axis=1)
+        # As usual where nothing is believed to be.
+        ratios = np.ones(len(whole))
+        np.divide((belief.chances * belief.ratios).sum(axis=1), whole, out=ratios, where=whole > 0)
+        before = belief.weights
+        right = belief.fix(*self._fixed.weigh(there, ago, ratios))
+        if float(np.minimum(before, belief.weights).sum()) < JUMPS:
+            # It is at other places: what was seen on the way to them says nothing any more.
+            self._scales.pause()
+            if self._lines is not None:
+                self._lines.start()
+        if self._lines is not None:
+            self._lines.follow(0)
+            self.lines = self._lines.read()
+        self._read = belief.read()
+        return right
 
     def spread_anywhere(self) -> list[Floats]:
         """Return the covariance (2, 2) of a start anywhere; on a network a start is not."""

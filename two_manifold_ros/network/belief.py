@@ -405,6 +405,17 @@ class NetworkBelief(RouteBelief):
         on = (1.0 - self.starts_elsewhere) / (self.placed_on + self.placed_stands) * chances
         self._begin(self.placed_on * on, self.placed_stands * on)
 
+    def _reweigh(self, stayed: Floats, came: Floats, left: float) -> None:  # noqa: ARG002
+        """Scale what is at places (P,), and what is at none, and add what ``came`` to places."""
+        stands = self.placed_stands / (self.placed_on + self.placed_stands)
+        # What is no longer followed is left in its cells.
+        kept = np.zeros(len(came))
+        kept[self.support] = stayed[self.support]
+        self._now *= kept[:, None]
+        self._now += ((1.0 - stands) * came)[:, None] * self._fresh
+        self._now[:, 0] += stands * came
+        self._show()
+
     def lose(self) -> None:
         """Be elsewhere until the next start."""
         nowhere = np.zeros(len(self._now))
@@ -440,14 +451,21 @@ class NetworkBelief(RouteBelief):
         """Roll and stand at places with these probabilities (P,); all else is elsewhere."""
         self._now[:] = rolls[:, None] * self._fresh
         self._now[:, 0] += stands
+        self._show()
+
+    def _show(self) -> None:
+        """Drop faint places, and give the others to the rows of a `RouteBelief`."""
         self._now[self._now.sum(axis=1) < self._faint] = 0.0
         self.elsewhere = 1.0 - float(self._now.sum())
         self._reached[:] = False
         self.chances[:] = 0.0
         self.chances[:, STANDS] = self._now[:, 0]
-        self.chances[:, ON] = self._now[:, FIRST_USUAL:].sum(axis=1)
         self.ratios[:] = 1.0
         self.ratios[:, STANDS] = 0.0
+        for row, part in ((SLOW, slice(1, FIRST_USUAL)), (ON, slice(FIRST_USUAL, None))):
+            self.chances[:, row] = whole = self._now[:, part].sum(axis=1)
+            ratios = self._now[:, part] @ RATIOS[part]
+            np.divide(ratios, whole, out=self.ratios[:, row], where=whole > 0.0)
         self.spreads[:] = self._route.motion.ratio_spread**2
         kept = np.flatnonzero(self._now.any(axis=1))
         self._count = len(kept)

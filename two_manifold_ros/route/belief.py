@@ -190,6 +190,11 @@ class RouteBelief:
     starts_off = 0.15
     # Chances after `place` that the vehicle drives on the route, and that it stands there.
     placed_on, placed_stands = 0.5, 0.1
+    # Of position fixes the share that is of any place of the map, whatever their covariance says;
+    # chances, if one comes, that a vehicle at no place is back at one, and that one which is
+    # believed to be at a place was moved unseen. So one fix that contradicts a sure belief leaves
+    # a fiftieth for what it says, and a second one that agrees with the first decides.
+    fix_gross, fix_returns, fix_moved = 0.05, 0.9, 1e-3
 
     def __init__(self, route: Route) -> None:
         self._route = route
@@ -282,6 +287,48 @@ class RouteBelief:
         self.chances[:, ON_NEW] = self.placed_on * chances
         self.chances[:, STANDS] = self.placed_stands * chances
         self.elsewhere = 1.0 - float(self.chances.sum())
+        self._sum_up()
+
+    def fix(self, near: Floats, away: float) -> float:
+        """
+        Take a position fix; return the probability that it is right, not a gross error.
+
+        ``near`` (P,) is its likelihood at each place, ``away`` that elsewhere, over that of a
+        gross error.
+        """
+        here: Floats = self.chances[:, :OFF].sum(axis=1)
+        on, places = float(here.sum()), len(here)
+        lost = max(1.0 - on, 0.0)
+        gross, right = self.fix_gross, 1.0 - self.fix_gross
+        # What was moved, or was lost and is back on the map; and what is where it was believed.
+        came = right * near * (self.fix_moved * on + self.fix_returns * lost) / places
+        stayed = (1.0 - self.fix_moved) * (gross + right * near)
+        left = (1.0 - self.fix_returns) * (gross + right * away)
+        total = float(came.sum() + (here * stayed).sum()) + left * lost
+        wrong = gross * ((1.0 - self.fix_moved) * on + (1.0 - self.fix_returns) * lost)
+        self._reweigh(stayed / total, came / total, left / total)
+        return 1.0 - wrong / total
+
+    def _reweigh(self, stayed: Floats, came: Floats, left: float) -> None:
+        """Scale what is at places (P,), and what is at none, and add what ``came`` to places."""
+        chances, stands = self.chances, self.placed_stands / (self.placed_on + self.placed_stands)
+        chances[:, :OFF] *= stayed[:, None]
+        chances[:, OFF:] *= left
+        self.elsewhere *= left
+        for row, ratio, share in ((ON_NEW, 1.0, 1.0 - stands), (STANDS, 0.0, stands)):
+            whole = chances[:, row] + share * came
+            part = np.divide(share * came, whole, out=np.zeros_like(came), where=whole > 0.0)
+            usual = self._route.motion.ratio_spread**2
+            apart = ratio - self.ratios[:, row]
+            self.spreads[:, row] += part * (
+                usual - self.spreads[:, row] + (1.0 - part) * np.square(apart)
+            )
+            self.ratios[:, row] += part * apart
+            chances[:, row] = whole
+        kept = chances.sum(axis=1) > LIMITS.faint
+        chances[~kept] = 0.0
+        self._count = int(np.count_nonzero(kept))
+        self._active[: self._count] = np.flatnonzero(kept)
         self._sum_up()
 
     def lose(self) -> None:
