@@ -49,6 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     recordings = options.add_run(parser)
     options.add(parser, '--from', '--until')
     options.add(parser, '--report', usual='the track, and when the filter was unsure and why')
+    options.add(recordings, '--fixes')
     options.add(recordings, '--position-lag', usual='as in the training of the model')
     recordings.add_argument(
         '--vehicle', metavar='FILE', help='correct the IMU by the file of two-manifold vehicle'
@@ -64,7 +65,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Evaluate and report; return 0, or ``NO_USE`` if nothing would have been published."""
     if args.fleet:
-        for option in ('report', 'vehicle', 'start', 'until'):
+        for option in ('report', 'vehicle', 'start', 'until', 'fixes'):
             if getattr(args, option) is not None:
                 name = option.replace('start', 'from')
                 msg = f'--{name} does not go with --fleet: leave out one of both'
@@ -96,7 +97,8 @@ def run(args: Namespace) -> int:
         }
     with options.fleet_of(args) as client, Progress('evaluating') as progress:
         found = {
-            name: evaluate(model, each, progress, name, client) for name, each in by_route.items()
+            name: evaluate(model, each, progress, name, client, args.fixes)
+            for name, each in by_route.items()
         }
     _report(args, model, by_route, found)
     return 0 if any(each.published for each in found.values()) else NO_USE
@@ -177,7 +179,11 @@ def _sentences(evaluation: Evaluation, route: str) -> Iterator[str]:
             f'the route {route} is named at {100.0 * naming.right:.1f} % of the ticks after one '
             f'and a half windows; {wrong}'
         )
-    if count := evaluation.to_json()['samples'].get(UNUSABLE, 0):
+    samples = evaluation.to_json()['samples']
+    if fixes := samples.get('fixes_received', 0):
+        wrong = samples.get('fixes_contradicting', 0)
+        yield f'the filter got {fixes} position fixes, of which {wrong} contradicted it'
+    if count := samples.get(UNUSABLE, 0):
         yield (
             f'{count} estimates had no usable position on the route at one horizon or more: '
             'the mean position stands for it there'

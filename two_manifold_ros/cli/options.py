@@ -173,6 +173,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
         'Odometry or TwistStamped (their speed), JointState, Float64 or Float32; give the option '
         'once for each sensor (default: {usual})',
     },
+    '--fixes': {
+        'type': seconds,
+        'metavar': 'EVERY_S',
+        'help': 'give the filter the first position of the bag as a fix, and one each EVERY_S '
+        'seconds, as fix_topic of the node; 0 gives each position (default: none)',
+    },
     '--position-lag': {
         'type': position_lag,
         'metavar': 'S',

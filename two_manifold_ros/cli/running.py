@@ -148,7 +148,7 @@ REPLAY_HELP = (
 
 def add_replay(parser: ArgumentParser) -> None:
     """Add the arguments of replay."""
-    options.add_run(parser, 1)
+    options.add(options.add_run(parser, 1), '--fixes')
     parser.add_argument('-o', '--output', required=True, metavar='BAG2', help='folder to write')
 
 
@@ -156,11 +156,14 @@ def run_replay(args: Namespace) -> int:
     """Write the bag and report; return 0."""
     model = load_model(args.model)
     options.name_sensors(args, model)
-    (recording,) = options.recordings_of(args, need_positions=False, find_positions=False)
+    needed = args.fixes is not None
+    (recording,) = options.recordings_of(
+        args, model if needed else None, need_positions=needed, find_positions=needed
+    )
     latched = tuple(f'/{topic.name}' for topic in PUBLISHED.values() if topic.latched)
     with BagWriter(args.output, latched=latched) as bag, Progress('filtering') as progress:
         ends: list[Assessment] = []
-        written = replay(model, recording, bag, progress, ends.append)
+        written = replay(model, recording, bag, progress, ends.append, args.fixes)
     if Topics.POSITION.name not in written:
         warn(
             f'no position would have been published: {ends[0].why}; /diagnostics in {args.output} '

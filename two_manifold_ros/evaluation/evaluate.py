@@ -16,6 +16,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError, NoUseError
 from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.filtering.fixes import Fix
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.fleet import spread
 from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, squared_mahalanobis
@@ -248,9 +249,15 @@ def estimates_along(
     recording: Recording,
     progress: Callable[[str, float], None],
     silent: Callable[[int, Assessment], None] = lambda *_: None,
+    fixes_s: float | None = None,
 ) -> Iterator[tuple[Estimate, float]]:
-    """Yield estimates and their seconds; ``silent`` gets each second without a tick."""
+    """
+    Yield estimates and their seconds; ``silent`` gets each second without a tick.
+
+    For ``fixes_s`` see `fixes_along`; the filter gets each before the next sample.
+    """
     imu = recording.imu
+    fixes = [] if fixes_s is None else fixes_along(recording, fixes_s)[::-1]
     stamps, samples = imu.stamps.tolist(), recording.samples_with(live.running.further_names)
     shown, since, counts = imu.first_stamp, imu.first_stamp, live.counters.copy()
     silence_ns = max(10**9, 2 * live.running.period_ns)
@@ -258,6 +265,8 @@ def estimates_along(
         if index % 1000 == 0:
             progress(f'filtering {recording.name}', index / len(stamps))
         began = time.perf_counter()
+        while fixes and fixes[-1].stamp_ns <= stamp:
+            live.fix(fixes.pop())
         estimates = live.push(stamp, sample)
         seconds = time.perf_counter() - began
         for estimate in estimates:
@@ -271,16 +280,36 @@ def estimates_along(
                 since, counts = stamp, live.counters.copy()
 
 
+def fixes_along(recording: Recording, every_s: float) -> list[Fix]:
+    """Return the first position of a recording and one each so many seconds, or each if 0."""
+    stream = recording.positions
+    if stream is None or not stream.usable.any():
+        msg = f'{recording.name}: it has no positions to take fixes from: leave out --fixes'
+        raise InputError(msg)
+    rows = np.flatnonzero(stream.usable)
+    rows = rows[np.argsort(stream.stamps[rows], kind='stable')]
+    if every_s > 0.0:
+        turns = (stream.stamps[rows] - stream.stamps[rows[0]]) // round(1e9 * every_s)
+        rows = rows[np.unique(turns, return_index=True)[1]]
+    exact = np.zeros((2, 2))
+    return [
+        Fix(stamp, place, exact, frame_id=stream.frame_id, origin=stream.origin)
+        for stamp, place in zip(stream.stamps[rows].tolist(), stream.positions[rows], strict=True)
+    ]
+
+
 def run_filter(
     model: ModelHead,
     recording: Recording,
     progress: Callable[[str, float], None] = lambda *_: None,
     route: str = '',
+    fixes_s: float | None = None,
 ) -> FilterRun:
     """
     Filter a recording from a cold start, for positions at the horizons of a ``route``.
 
-    An estimate of another route has none: the mean position stands for it.
+    An estimate of another route has none: the mean position stands for it. For ``fixes_s`` see
+    `fixes_along`.
     """
     head = model.routes[route]
     live = make_filter(model)
@@ -288,7 +317,7 @@ def run_filter(
     imu = recording.imu
     kept: list[Estimate] = []
     seconds: list[float] = []
-    for estimate, took in estimates_along(live, recording, progress):
+    for estimate, took in estimates_along(live, recording, progress, fixes_s=fixes_s):
         seconds.append(took)
         # After a reset the window fills again; only the first filling is passed over.
         if kept or estimate.status is not Status.FILLING:
@@ -301,7 +330,7 @@ def run_filter(
     lost = ~usable_places(positions.reshape(-1, 2)).reshape(positions.shape[:2])
     positions[lost] = head.mean_position
     covariances[lost] = np.nan
-    counters = Counter(live.counters)
+    counters = live.counters + Counter({f'fixes_{name}': n for name, n in live.fixes.items()})
     if lost.any():
         counters[UNUSABLE] = int(lost.any(axis=1).sum())
     return FilterRun(
@@ -474,22 +503,24 @@ def evaluate(
     progress: Callable[[str, float], None] = lambda *_: None,
     route: str = '',
     client: Any = None,  # noqa: ANN401 - of an extra
+    fixes_s: float | None = None,
 ) -> Evaluation:
     """
     Filter recordings, each from a cold start, and compare with their positions.
 
     All are of the ``route`` of that name, where the model knows several, see
     `recordings_by_route`. The workers of a ``client`` filter them, if there is one, see
-    `fleet.spread`. ``InputError`` says that a recording does not fit the model, or that not one
+    `fleet.spread`. The filter gets fixes from the positions, see `fixes_along`, unless ``fixes_s``
+    is ``None``. ``InputError`` says that a recording does not fit the model, or that not one
     estimate, published or not, could be compared.
     """
     head = model.routes[route]
     for recording in recordings:
         check_fit(head, recording)
     if client is None:
-        runs = [run_filter(model, recording, progress, route) for recording in recordings]
+        runs = [run_filter(model, each, progress, route, fixes_s) for each in recordings]
     else:
-        run = partial(run_filter, model, route=route)
+        run = partial(run_filter, model, route=route, fixes_s=fixes_s)
         runs = spread(run, recordings, client, partial(progress, 'evaluating'))
     names = ', '.join(recording.name for recording in recordings)
     faults = [each.at_end for each in runs if each.at_end.cause not in {'filling', 'waiting'}]

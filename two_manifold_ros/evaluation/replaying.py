@@ -48,6 +48,7 @@ def replay(
     bag: BagWriter,
     progress: Callable[[str, float], None] = lambda *_: None,
     ended: Callable[[Assessment], None] = lambda _: None,
+    fixes_s: float | None = None,
 ) -> dict[str, int]:
     """
     Filter a recording into an open bag, each message at the stamp of its estimate.
@@ -55,7 +56,7 @@ def replay(
     The status comes at the default rate of the node and diagnostics once a second, by the clock
     of the recording and without the times that the computer took, so that the same recording and
     model give the same bytes; where nothing is published they state the cause. Returned are the
-    messages per topic; ``ended`` is called with how it ended.
+    messages per topic; ``ended`` is called with how it ended. For ``fixes_s`` see `fixes_along`.
 
     Raises
     ------
@@ -86,7 +87,7 @@ def replay(
         write(Topics.DIAGNOSTICS.name, Topics.DIAGNOSTICS.msgtype, stamp_ns, message)
 
     timers = {name: live_timer(each) for name, each in model.routes.items()}
-    for own, _ in estimates_along(live, recording, progress, report_silence):
+    for own, _ in estimates_along(live, recording, progress, report_silence, fixes_s):
         estimate = as_the_node(live, own)
         stamp_ns = estimate.stamp_ns
         for topic, msgtype, message in messages_of(estimate, scene):
