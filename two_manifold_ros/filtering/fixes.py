@@ -75,7 +75,8 @@ class Weights(NamedTuple):
     """
     How likely a fix is, over how likely one of any place of the map is.
 
-    ``near`` (P,) is of a vehicle at each place, ``away`` of one that is not on the map.
+    ``near`` (r, P) is of a vehicle at each place, at each of r speed ratios there, ``away`` of one
+    that is not on the map.
     """
 
     near: Floats
@@ -96,7 +97,7 @@ class FixedPlaces:
             readout.targets[:, -1] * np.where(motion.tick_lengths < 0, -1, 1)[:, None]
         )
         self._velocity_covariances = readout.covariances[:, -1]
-        self._rates = motion.rates
+        self._rates, self._tail = motion.rates, route.likelihood.tail
         # From each place to the one that most drives came from, one place before.
         begins, targets, steps, shares = geometry
         sources = np.repeat(np.arange(route.places), np.diff(begins))
@@ -104,17 +105,21 @@ class FixedPlaces:
         one = one[np.argsort(shares[one], kind='stable')]
         self._before = np.arange(route.places)
         self._before[targets[one]] = sources[one]
+        # A vehicle at a place is anywhere as far from it as half the way to the next one.
+        steps_m = np.nan_to_num(self._positions - self._positions[self._before])
+        self._covariances += np.einsum('pi,pj->pij', steps_m, steps_m) / 12.0
 
     def positions_before(self, ago: float, ratios: Floats) -> Floats:
-        """Return the positions (P, 2) so many ticks ago, at speed ratios (P,) on the way."""
-        at, left = np.arange(len(ratios)), np.full(len(ratios), ago)
+        """Return the positions (r, P, 2) so many ticks ago, at speed ratios (r, P) on the way."""
+        at = np.broadcast_to(np.arange(ratios.shape[1]), ratios.shape)
+        left = np.full(ratios.shape, ago)
         ratios = np.maximum(ratios, 1e-9)
         while True:
             before = self._before[at]
             lasts = 1.0 / (self._rates[before] * ratios)
             goes = (left >= lasts) & (before != at)
             if not goes.any():
-                share = np.where(before != at, np.minimum(left / lasts, 1.0), 0.0)[:, None]
+                share = np.where(before != at, np.minimum(left / lasts, 1.0), 0.0)[..., None]
                 found: Floats = (1.0 - share) * self._positions[at] + share * self._positions[
                     before
                 ]
@@ -122,15 +127,15 @@ class FixedPlaces:
             at, left = np.where(goes, before, at), np.where(goes, left - lasts, left)
 
     def weigh(self, fix: Fix, ago: float, ratios: Floats) -> Weights:
-        """Weigh a fix of so many ticks ago, see `positions_before`."""
+        """Weigh a fix of so many ticks ago, since when it moved at speed ratios (r, P)."""
         apart = fix.position - self.positions_before(ago, ratios)
-        apart[~self._known] = 0.0
+        apart[:, ~self._known] = 0.0
         covariances = self._covariances + fix.covariance
-        whole = np.linalg.det(covariances)
-        likely = np.exp(-0.5 * squared_mahalanobis(apart, covariances)) / (
-            2.0 * math.pi * np.sqrt(whole)
-        )
-        likely[~self._known] = 0.0
+        # Student t, as of the observations: covariances of sensors and maps are rarely exact.
+        squares = squared_mahalanobis(apart, covariances)
+        likely = (1.0 + squares / self._tail) ** (-0.5 * (self._tail + 2.0))
+        likely /= 2.0 * math.pi * np.sqrt(np.linalg.det(covariances))
+        likely[:, ~self._known] = 0.0
         if math.isfinite(fix.heading):
             likely *= self._headings(fix)
         # Of a vehicle anywhere about the map, whose fix is within three deviations of that area.

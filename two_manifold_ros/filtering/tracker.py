@@ -25,6 +25,7 @@ from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, LEVELS, RidgeReadout, S
 from two_manifold_ros.names import NOVEL
 from two_manifold_ros.network.belief import misfits, NetworkBelief, shakes_of
 from two_manifold_ros.route.belief import RouteBelief, SensedBelief
+from two_manifold_ros.route.route import OFF
 from two_manifold_ros.ticks.rest import alike, Rest
 from two_manifold_ros.ticks.sliding import NoveltyScore, SlidingWindow
 from two_manifold_ros.tpsr.features import FourierFeatures
@@ -488,10 +489,8 @@ class RouteTracker(TickFilter):
             return math.nan
         if self._fixed is None:
             self._fixed = FixedPlaces(self._model.route)
-        whole = belief.chances.sum(axis=1)
-        # As usual where nothing is believed to be.
-        ratios = np.ones(len(whole))
-        np.divide((belief.chances * belief.ratios).sum(axis=1), whole, out=ratios, where=whole > 0)
+        # What came to a place by the fix alone came at the usual speed.
+        ratios = np.vstack([belief.ratios[:, :OFF].T, np.ones(len(belief.ratios))])
         before = belief.weights
         right = belief.fix(*self._fixed.weigh(there, ago, ratios))
         if float(np.minimum(before, belief.weights).sum()) < JUMPS:

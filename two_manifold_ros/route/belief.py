@@ -293,32 +293,34 @@ class RouteBelief:
         """
         Take a position fix; return the probability that it is right, not a gross error.
 
-        ``near`` (P,) is its likelihood at each place, ``away`` that elsewhere, over that of a
-        gross error.
+        ``near`` (6, P) is its likelihood if the vehicle is at each place by each hypothesis on the
+        route, and if it came there by the fix alone, ``away`` if it is elsewhere; all over that
+        of a gross error.
         """
-        here: Floats = self.chances[:, :OFF].sum(axis=1)
-        on, places = float(here.sum()), len(here)
+        placed, places = self.chances[:, :OFF].T, len(self.chances)
+        on = float(placed.sum())
         lost = max(1.0 - on, 0.0)
         gross, right = self.fix_gross, 1.0 - self.fix_gross
         # What was moved, or was lost and is back on the map; and what is where it was believed.
-        came = right * near * (self.fix_moved * on + self.fix_returns * lost) / places
-        stayed = (1.0 - self.fix_moved) * (gross + right * near)
+        came = right * near[OFF] * (self.fix_moved * on + self.fix_returns * lost) / places
+        stayed = (1.0 - self.fix_moved) * (gross + right * near[:OFF])
         left = (1.0 - self.fix_returns) * (gross + right * away)
-        total = float(came.sum() + (here * stayed).sum()) + left * lost
+        total = float(came.sum() + (placed * stayed).sum()) + left * lost
         wrong = gross * ((1.0 - self.fix_moved) * on + (1.0 - self.fix_returns) * lost)
         self._reweigh(stayed / total, came / total, left / total)
         return 1.0 - wrong / total
 
     def _reweigh(self, stayed: Floats, came: Floats, left: float) -> None:
-        """Scale what is at places (P,), and what is at none, and add what ``came`` to places."""
-        chances, stands = self.chances, self.placed_stands / (self.placed_on + self.placed_stands)
-        chances[:, :OFF] *= stayed[:, None]
+        """Scale hypotheses on the route (5, P) and all else, and add what ``came`` to places."""
+        chances = self.chances
+        chances[:, :OFF] *= stayed.T
         chances[:, OFF:] *= left
         self.elsewhere *= left
-        for row, ratio, share in ((ON_NEW, 1.0, 1.0 - stands), (STANDS, 0.0, stands)):
-            whole = chances[:, row] + share * came
-            part = np.divide(share * came, whole, out=np.zeros_like(came), where=whole > 0.0)
-            usual = self._route.motion.ratio_spread**2
+        stands = self.placed_stands / (self.placed_on + self.placed_stands) * came
+        usual = self._route.motion.ratio_spread**2
+        for row, ratio, new in ((ON_NEW, 1.0, came - stands), (STANDS, 0.0, stands)):
+            whole = chances[:, row] + new
+            part = np.divide(new, whole, out=np.zeros_like(new), where=whole > 0.0)
             apart = ratio - self.ratios[:, row]
             self.spreads[:, row] += part * (
                 usual - self.spreads[:, row] + (1.0 - part) * np.square(apart)

@@ -1,0 +1,233 @@
+# Copyright 2026 The two_manifold_ros developers
+# SPDX-License-Identifier: Apache-2.0
+"""Positions that a running filter is told: what they change, and what wrong ones cannot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+import math
+
+from filter_runs import bits, feed
+import numpy as np
+import pytest
+
+from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.fixes import Fix, FixedPlaces, NEWEST
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.recordings.recording import GeodeticOrigin
+from two_manifold_ros.recordings.satellite_fixes import east_north, latitude_longitude
+from two_manifold_ros.route.belief import RouteBelief
+from two_manifold_ros.ticks.segments import positions_at
+
+EXACT = np.zeros((2, 2))
+
+
+@pytest.fixture(scope='module')
+def drive(slot_car_laps):
+    """Return stamps, samples and a function of stamps that gives true positions."""
+    recording = slot_car_laps[1]
+    stream = list(zip(recording.imu.stamps.tolist(), recording.imu.samples, strict=True))
+    return stream, lambda *stamps: positions_at(recording.positions, np.array(stamps))
+
+
+def errors(estimates, truth):
+    places = np.array([each.positions[0] for each in estimates])
+    return np.linalg.norm(places - truth(*(each.stamp_ns for each in estimates)), axis=1)
+
+
+def spread_of(model):
+    return float(np.sqrt(np.nanvar(model.track, axis=0).sum()))
+
+
+@pytest.mark.parametrize('begins', [3, 110, 205])
+def test_a_filter_that_is_told_where_it_is_publishes_from_its_first_tick(
+    begins, slot_car_model, drive
+):
+    stream, truth = drive[0][begins:], drive[1]
+    plain, live = Filter(slot_car_model), Filter(slot_car_model)
+    live.fix(Fix(stream[0][0], truth(stream[0][0])[0], 1e-4 * np.eye(2)))
+    told, untold = feed(live, stream[:100]), feed(plain, stream[:100])
+    assert not untold[0].valid
+    assert all(each.valid for each in told)
+    assert errors(told, truth).max() < 0.25 * spread_of(slot_car_model)
+    assert live.fixes == {'received': 1, 'agreeing': 1}
+
+
+def test_fixes_that_agree_change_little_and_bring_no_error(slot_car_model, drive):
+    stream, truth = drive
+    plain, live = Filter(slot_car_model), Filter(slot_car_model)
+    told = []
+    for index, (stamp, sample) in enumerate(stream):
+        if index % 25 == 0:
+            live.fix(Fix(stamp, truth(stamp)[0], EXACT))
+        told += live.push(stamp, sample)
+    assert np.mean(errors(told, truth)) < np.mean(errors(feed(plain, stream), truth))
+    assert live.fixes['contradicting'] == 0
+
+
+def test_one_wrong_fix_is_reported_and_moves_nothing_and_a_second_one_decides(
+    slot_car_model, drive
+):
+    stream, truth = drive
+    live, plain = Filter(slot_car_model), Filter(slot_car_model)
+    cut = len(stream) // 2
+    feed(live, stream[:cut])
+    usual = feed(plain, stream)
+    opposite = truth(stream[cut][0] - round(0.5e9 * slot_car_model.circuit.lap_s))[0]
+    stamp = live.latest.stamp_ns
+    live.fix(Fix(stamp, opposite, EXACT))
+    after = feed(live, stream[cut : cut + 60])
+    causes = [each.cause for each in after]
+    assert 'fix_contradicts' in causes
+    assert after[causes.index('fix_contradicts')].status is Status.UNSURE
+    memory = math.ceil(1.0 / slot_car_model.route.likelihood.persistence)
+    same = {each.stamp_ns: each.positions[0] for each in usual}
+    for each in after:
+        assert math.dist(each.positions[0], same[each.stamp_ns]) < 0.1 * spread_of(slot_car_model)
+    assert all(each.status is Status.TRACKING for each in after[causes.index('') + memory :])
+    for _ in range(2):
+        live.fix(Fix(live.latest.stamp_ns, opposite, EXACT))
+    (moved, *_) = feed(live, stream[cut + 60 : cut + 70])
+    assert math.dist(moved.positions[0], opposite) < 0.25 * spread_of(slot_car_model)
+    assert live.fixes == {'received': 3, 'contradicting': 2, 'agreeing': 1}
+
+
+def test_a_wrong_first_fix_costs_at_most_a_memory(slot_car_model, drive):
+    """Of twenty starts, the median."""
+    stream, truth = drive
+    half_ns = round(0.5e9 * slot_car_model.circuit.lap_s)
+    memory = math.ceil(1.0 / slot_car_model.route.likelihood.persistence)
+    late = []
+    for begins in range(60, 260, 10):
+        live, plain = Filter(slot_car_model), Filter(slot_car_model)
+        stamp = stream[begins][0]
+        live.fix(Fix(stamp, truth(stamp - half_ns)[0], 1e-4 * np.eye(2)))
+        part = stream[begins : begins + 100]
+        found = [
+            int(np.argmax(errors(feed(each, part), truth) < 0.1 * spread_of(slot_car_model)))
+            for each in (live, plain)
+        ]
+        late.append(found[0] - found[1])
+    assert np.median(late) <= memory
+
+
+@pytest.mark.parametrize('ticks', [3, 10])
+def test_a_late_fix_says_what_a_fix_in_time_said(ticks, slot_car_model, drive):
+    stream, truth = drive
+    period = slot_car_model.period_ns
+    late, never = Filter(slot_car_model), Filter(slot_car_model)
+    feed(late, stream[150:170]), feed(never, stream[150:170])
+    stamp = late.latest.stamp_ns - ticks * period
+    late.fix(Fix(stamp, truth(stamp)[0], EXACT))
+    told, untold = (errors(feed(each, stream[170:182]), truth) for each in (late, never))
+    assert told[0] < 0.1 * spread_of(slot_car_model) < untold[0]
+    assert late.fixes['agreeing'] == 1
+
+
+@pytest.mark.parametrize(
+    ('changes', 'count'),
+    [
+        ({'frame_id': 'another'}, 'other_frame'),
+        ({'origin': GeodeticOrigin(48.0, 11.0, 0.0)}, 'other_frame'),
+        ({'stamp_ns': -(10**11)}, 'late'),
+        ({'stamp_ns': 10**11}, 'ahead'),
+    ],
+)
+def test_what_cannot_be_used_is_counted_and_changes_no_bit(changes, count, slot_car_model, drive):
+    stream, _ = drive
+    live, plain = Filter(slot_car_model), Filter(slot_car_model)
+    feed(live, stream[:100]), feed(plain, stream[:100])
+    now = live.latest.stamp_ns
+    changes = {**changes, 'stamp_ns': now + changes.get('stamp_ns', 0)}
+    live.fix(replace(Fix(now, np.zeros(2), EXACT), **changes))
+    assert bits(feed(live, stream[100:200])) == bits(feed(plain, stream[100:200]))
+    assert live.fixes == {'received': 1, count: 1}
+
+
+def test_a_fix_waits_for_its_tick_and_a_shift_of_all_stamps_changes_no_bit(slot_car_model, drive):
+    stream, truth = drive[0][70:200], drive[1]
+    runs = []
+    for shift, early in ((0, 0), (10**12, 0), (0, 3)):
+        live, found = Filter(slot_car_model), []
+        for index, (stamp, sample) in enumerate(stream):
+            if index == 50 - early:
+                stamp_ns = stream[50][0]
+                live.fix(Fix(stamp_ns + shift, truth(stamp_ns)[0], EXACT))
+            found += live.push(stamp + shift, sample)
+        runs.append(bits(found))
+    assert runs[0] == runs[1] == runs[2]
+
+
+def test_a_heading_tells_directions_apart_and_the_newest_tick_needs_no_stamp(slot_car_model):
+    places = FixedPlaces(slot_car_model.route)
+    targets = slot_car_model.route.readout.targets
+    place, velocity = targets[40, 0], targets[40, -1]
+    course = math.atan2(velocity[1], velocity[0])
+    fix = Fix(NEWEST, place, np.eye(2), course, 0.01)
+    ratios = np.ones((1, len(targets)))
+    ahead, back, none = (
+        places.weigh(replace(fix, heading=each), 0.0, ratios).near[0, 40]
+        for each in (course, course + math.pi, math.nan)
+    )
+    assert back < 0.01 * none < none < ahead
+
+
+def test_satellite_fixes_come_from_any_plane(slot_car_model):
+    here, there = GeodeticOrigin(48.0, 11.0, 500.0), GeodeticOrigin(48.01, 11.02, 520.0)
+    model = replace(slot_car_model, origin=here)
+    position = np.array([[12.0, -7.0]])
+    degrees = latitude_longitude(position, here)
+    elsewhere = east_north(degrees[:, 0], degrees[:, 1], np.array([there.altitude_m]), there)
+    fix = Fix(NEWEST, elsewhere[0], EXACT, origin=there).on_map_of(model)
+    np.testing.assert_allclose(fix.position, position[0], atol=0.05)
+
+
+@pytest.mark.parametrize(
+    'changes',
+    [
+        {'position': np.array([np.nan, 0.0])},
+        {'covariance': np.array([[1.0, 2.0], [2.0, 1.0]])},
+        {'covariance': np.diag([-1.0, 1.0])},
+        {'covariance': np.array([[1.0, 0.5], [0.0, 1.0]])},
+        {'heading_variance': -1.0},
+    ],
+)
+def test_a_fix_that_is_none_is_refused(changes):
+    with pytest.raises(InputError, match='position fix'):
+        replace(Fix(0, np.zeros(2), np.eye(2)), **changes)
+
+
+def test_other_models_say_that_they_take_none(spectral_model, drive):
+    stream, truth = drive
+    live = Filter(spectral_model)
+    live.fix(Fix(stream[0][0], truth(stream[0][0])[0], EXACT))
+    assert bits(feed(live, stream[:600])) == bits(feed(Filter(spectral_model), stream[:600]))
+    assert live.fixes == {'received': 1, 'other_frame': 1}
+
+
+def test_the_weights_are_those_of_bayes_rule(slot_car_model, drive):
+    """Over what a vehicle did before the fix, and whether the fix is a gross error."""
+    live = Filter(slot_car_model)
+    feed(live, drive[0][:60])
+    belief = live.ticks.belief
+    near = np.random.default_rng(0).exponential(size=len(belief.chances))
+    on, off = belief.chances[:, :5].sum(axis=1), belief.chances[:, 5:].sum() + belief.elsewhere
+    gross, returns, moved = RouteBelief.fix_gross, RouteBelief.fix_returns, RouteBelief.fix_moved
+    places = len(near)
+    cases = {}
+    for wrong, share in ((True, gross), (False, 1.0 - gross)):
+        likely = np.ones(places) if wrong else near
+        cases[wrong] = share * np.append(
+            ((1.0 - moved) * on + (0.0 if wrong else 1.0) * (moved * on.sum() + returns * off)
+             / places) * likely,
+            (1.0 - returns) * off * (1.0 if wrong else 0.3),
+        )  # fmt: skip
+    whole = cases[True] + cases[False]
+    right = belief.fix(np.stack([near] * 6), 0.3)
+    assert right == pytest.approx(cases[False].sum() / whole.sum())
+    found = np.append(
+        belief.chances[:, :5].sum(axis=1), belief.chances[:, 5:].sum() + belief.elsewhere
+    )
+    np.testing.assert_allclose(found, whole / whole.sum(), atol=1e-4)
+    assert belief.chances.sum() + belief.elsewhere == pytest.approx(1.0, abs=1e-3)
