@@ -51,6 +51,18 @@ def test_the_json_is_what_the_library_says(model_file, slot_car_model, slot_car_
     assert content['horizons'] == evaluate(slot_car_model, [part]).to_json()['horizons']
 
 
+def test_fixes_are_taken_from_the_bag(slot_car_bag, model_file, command, scores, tmp_path):
+    said = scores.json('--fixes', '5')
+    assert said['samples']['fixes_received'] == 10
+    assert '10 position fixes, of which 0' in scores.words('--fixes', '5')
+    counts = [
+        command.json('replay', model_file, slot_car_bag, '-o', tmp_path / f'bag{number}', *fixes)
+        for number, fixes in enumerate(([], ['--fixes', '0']))
+    ]
+    untold, told = (each['messages']['position'] for each in counts)
+    assert untold < told == said['ticks']
+
+
 def test_positions_are_put_in_step_as_in_training(slot_car_model, slot_car_bag, command, tmp_path):
     file = tmp_path / 'late.npz'
     late = {'position_lag': [{'corrected_s': 0.25}, {'corrected_s': 0.26}]}

@@ -17,6 +17,7 @@ from two_manifold_ros.evaluation.evaluate import (
     estimates_along,
     evaluate,
     Evaluation,
+    fixes_along,
     recordings_by_route,
     run_filter,
     UNUSABLE,
@@ -228,6 +229,24 @@ def test_what_the_model_cannot_use_is_refused_and_named(slot_car_model, laps):
 def silent(what: str, share: float) -> None:
     assert what
     assert 0.0 <= share < 1.0
+
+
+@pytest.mark.parametrize(('every_s', 'count'), [(0.0, 373), (10.0, 4), (1e9, 1)])
+def test_positions_are_fixes_from_the_first_on_and_each_so_many_seconds(
+    every_s, count, slot_car_model, laps
+):
+    backwards = replace(laps.positions, stamps=laps.positions.stamps[::-1],
+                        positions=laps.positions.positions[::-1])  # fmt: skip
+    fixes = fixes_along(replace(laps, positions=backwards), every_s)
+    assert len(fixes) == count
+    assert np.all(np.diff([each.stamp_ns for each in fixes]) >= 1e9 * every_s * 0.99)
+    assert fixes[0].stamp_ns == laps.positions.stamps[0]
+    assert fixes[0].position.tolist() == laps.positions.positions[0].tolist()
+    run = run_filter(slot_car_model, laps, silent, fixes_s=every_s)
+    assert run.published[0]
+    assert run.counters['fixes_received'] == count
+    with pytest.raises(InputError, match='fixes'):
+        fixes_along(replace(laps, positions=None), every_s)
 
 
 def test_a_run_keeps_every_estimate_after_the_first_window(slot_car_model, laps):
