@@ -231,3 +231,19 @@ def test_the_weights_are_those_of_bayes_rule(slot_car_model, drive):
     )
     np.testing.assert_allclose(found, whole / whole.sum(), atol=1e-4)
     assert belief.chances.sum() + belief.elsewhere == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize('line', ['left', 'right'])
+def test_a_fix_on_a_branch_settles_which_line_is_driven(line, forked_model, forked_drives):
+    """As soon as it is there, where the drive alone takes a window and more."""
+    drive = forked_drives[line]
+    off_trunk = int(np.argmax(drive.positions.positions[:, 1] ** 2 > 70.0**2))
+    stamp = int(drive.positions.stamps[off_trunk])
+    live = Filter(forked_model)
+    live.fix(Fix(stamp, drive.positions.positions[off_trunk], np.eye(2)))
+    first = int(np.searchsorted(drive.imu.stamps, stamp))
+    stream = zip(drive.imu.stamps[first:].tolist(), drive.imu.samples[first:], strict=True)
+    estimates = feed(live, [each for each, _ in zip(stream, range(100), strict=False)])
+    assert all(each.line == line for each in estimates)
+    assert all(each.valid for each in estimates[20:])
+    assert estimates[0].chances[line] > 0.8
