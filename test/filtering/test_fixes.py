@@ -243,7 +243,14 @@ def test_a_fix_on_a_branch_settles_which_line_is_driven(line, forked_model, fork
     live.fix(Fix(stamp, drive.positions.positions[off_trunk], np.eye(2)))
     first = int(np.searchsorted(drive.imu.stamps, stamp))
     stream = zip(drive.imu.stamps[first:].tolist(), drive.imu.samples[first:], strict=True)
-    estimates = feed(live, [each for each, _ in zip(stream, range(100), strict=False)])
+    estimates = feed(live, [each for each, _ in zip(stream, range(200), strict=False)])
     assert all(each.line == line for each in estimates)
-    assert all(each.valid for each in estimates[20:])
+    assert all(each.valid for each in estimates[15:])
     assert estimates[0].chances[line] > 0.8
+    # A vehicle that is carried to the other branch is there with the second fix.
+    other = forked_drives['right' if line == 'left' else 'left'].positions.positions
+    there = other[np.argmax(other[:, 1] ** 2 > 70.0**2)]
+    for _ in range(2):
+        live.fix(Fix(NEWEST, there, np.eye(2)))
+    (carried, *_) = feed(live, [next(stream) for _ in range(20)])
+    assert carried.line != line
