@@ -47,11 +47,14 @@ class Fix:
     def __post_init__(self) -> None:
         """Raise `InputError` if a number is not finite, or a covariance is none."""
         known = [*self.position, *self.covariance.ravel(), self.heading_variance]
-        if not np.isfinite(known).all():
+        # Products of larger ones are not finite.
+        if not (np.abs(known) < 1e100).all():
             msg = 'a position fix has a number that is not finite: look at what measures it'
             raise InputError(msg)
         (a, b), (c, d) = self.covariance.tolist()
-        if not (b == c and a >= 0.0 and d >= 0.0 and a * d >= b * b) or self.heading_variance < 0:
+        # Up to rounding, as in another frame.
+        positive = a >= 0.0 and d >= 0.0 and (1.0 + 1e-9) * a * d >= b * b
+        if not (b == c and positive) or self.heading_variance < 0:
             msg = (
                 'the covariance of a position fix is none, as it is not symmetric or a variance '
                 'is negative: look at what measures it'

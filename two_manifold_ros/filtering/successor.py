@@ -9,6 +9,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import why_it_fails
+from two_manifold_ros.filtering.fixes import Fix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,7 +42,7 @@ class Successor:
         self.filter: Filter
         self.failure = ''
         self.details = ''
-        self._newer: SimpleQueue[Sample | str] = SimpleQueue()
+        self._newer: SimpleQueue[Sample | Fix | str] = SimpleQueue()
 
         def prepare() -> None:
             live = make()
@@ -84,6 +85,10 @@ class Successor:
         self._newer.put((stamp_ns, values))
         return self.catch_up()
 
+    def fix(self, fix: Fix) -> None:
+        """Take a position fix that the running filter takes as well."""
+        self._newer.put(fix)
+
     def reset(self, cause: str) -> None:
         """Forget the samples taken."""
         self._newer.put(cause)
@@ -108,5 +113,7 @@ class Successor:
                 return
             if isinstance(sample, str):
                 self.filter.reset(sample)
+            elif isinstance(sample, Fix):
+                self.filter.fix(sample)
             else:
                 estimates += self.filter.push(*sample)

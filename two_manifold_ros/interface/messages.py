@@ -137,6 +137,7 @@ class Topics:
     """
 
     IMU = Topic('imu', 'sensor_msgs/msg/Imu', depth=32_000, reliable=False)
+    INITIAL_POSE = Topic('initialpose', 'geometry_msgs/msg/PoseWithCovarianceStamped', depth=1000)
     POSITION = Topic('position', 'geometry_msgs/msg/PoseWithCovarianceStamped')
     ODOMETRY = Topic('odometry', 'nav_msgs/msg/Odometry')
     PREDICTED_PATH = Topic('predicted_path', 'nav_msgs/msg/Path')

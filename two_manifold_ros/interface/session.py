@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from dataclasses import replace
 import math
 from pathlib import Path
 from struct import Struct
@@ -16,9 +17,16 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.fixes import NEWEST
 from two_manifold_ros.filtering.status import Finding, USABLE
 from two_manifold_ros.filtering.successor import Successor
-from two_manifold_ros.interface.assessment import format_duration, InputLimits, rejections, WORDS
+from two_manifold_ros.interface.assessment import (
+    format_duration,
+    InputLimits,
+    REJECTIONS,
+    rejections,
+    WORDS,
+)
 from two_manifold_ros.laps.timing import LapTimer
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.model.vehicle import check_vehicle, load_vehicle
@@ -29,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from two_manifold_ros.filtering.estimate import Estimate
+    from two_manifold_ros.filtering.fixes import Fix
     from two_manifold_ros.filtering.successor import Sample
     from two_manifold_ros.interface.parameters import FilterParameters
     from two_manifold_ros.model.model import ModelHead
@@ -124,6 +133,9 @@ class Session:
         # Newest readings of sensors, NaN before the first: channels of the samples that follow.
         self.further = (math.nan,) * len(model.further_names)
         self.counters: Counter[str] = Counter()
+        # Position fixes that the filter did not get, and how far behind the newest other one is.
+        self.refused_fixes: Counter[str] = Counter()
+        self.fix_behind_s = 0.0
         self._clock_ns = clock_ns
         # The status is published ten times a second, and samples wait no longer.
         self._patience_ns = min(model.period_ns, 100_000_000)
@@ -149,6 +161,30 @@ class Session:
     def hold(self, first: int, values: tuple[float, ...]) -> None:
         """Hold values of further channels, from the ``first`` of them on."""
         self.further = self.further[:first] + values + self.further[first + len(values) :]
+
+    @property
+    def fixes(self) -> Counter[str]:
+        """Position fixes that were ``received``, and what became of them, see `Filter.fixes`."""
+        return self.filter.fixes + self.refused_fixes
+
+    def fix(self, fix: Fix, *, clicked: bool = False) -> None:
+        """
+        Hand a position fix to the filter, and to the successor; an `InputError` says why not.
+
+        One that a person ``clicked`` is of now if its stamp is not within a window of the IMU.
+        """
+        stamp_ns = fix.stamp_ns if self._clock_ns is None else self._clock_ns()
+        behind_ns = self.arrivals.newest_ns - stamp_ns
+        if clicked and abs(behind_ns) > self.model.window_ns:
+            stamp_ns = NEWEST
+        elif stamp_ns == 0:
+            raise InputError(REJECTIONS['zero_stamp'])
+        else:
+            self.fix_behind_s = behind_ns / 1e9
+        fix = replace(fix, stamp_ns=stamp_ns)
+        self.filter.fix(fix)
+        if self.successor is not None:
+            self.successor.fix(fix)
 
     def take(self, raw: bytes) -> list[Estimate] | None:
         """Take one message; return the estimates to publish, ``None`` if the message waits."""

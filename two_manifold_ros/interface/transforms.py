@@ -32,6 +32,11 @@ KEPT_S = 2.0
 """Age of poses, seconds: estimates are late by ``reorder_s``, .4 s at most, and by a tick."""
 
 
+def yaw_of(x: float, y: float, z: float, w: float) -> float:
+    """Return the yaw of a quaternion, radians."""
+    return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y**2 + z**2))
+
+
 class Pose(NamedTuple):
     """A pose of the vehicle in the frame of the odometry: metres and radians."""
 
@@ -73,10 +78,7 @@ class OdometryFrame:
         frame = frame_name(message.header.frame_id)
         child = frame_name(message.child_frame_id)
         pose, twist = message.pose.pose, message.twist.twist
-        turn = pose.orientation
-        yaw = math.atan2(
-            2.0 * (turn.w * turn.z + turn.x * turn.y), 1.0 - 2.0 * (turn.y**2 + turn.z**2)
-        )
+        yaw = yaw_of(*(getattr(pose.orientation, axis) for axis in 'xyzw'))
         stamp = message.header.stamp
         stamp_ns = stamp.sec * 10**9 + stamp.nanosec
         newest = Pose(

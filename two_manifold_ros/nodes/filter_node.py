@@ -20,6 +20,7 @@ from std_srvs.srv import SetBool, Trigger
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import is_compiled
 from two_manifold_ros.interface.assessment import assess, imu_complaints, LEAST_CHANCE
+from two_manifold_ros.interface.fixes import FixInput, maps_of
 from two_manifold_ros.interface.messages import choose_scene, Topics
 from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.session import (
@@ -32,7 +33,6 @@ from two_manifold_ros.interface.session import (
 from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.laps.live import LiveLaps
 from two_manifold_ros.laps.timing import live_timer
-from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.nodes.callbacks import (
     BackgroundNode,
     check_transform,
@@ -44,10 +44,13 @@ from two_manifold_ros.nodes.live_input import (
     live_fixes,
     live_marks,
     live_odometry,
+    live_positions,
     live_sensor,
     LiveTopic,
+    Transforms,
 )
 from two_manifold_ros.nodes.running import declare, read
+from two_manifold_ros.recordings.ros_messages import deserialise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,6 +71,12 @@ class FilterNode(BackgroundNode):
         self._active = False
         self._enabled = True
         self._complaints: dict[str, str] = {}
+        self._fixes = FixInput(
+            lambda: self._session if self._active and self._enabled else None,
+            lambda: self._estimates.scene,
+            deserialise,
+            Transforms(self).find,
+        )
         locked = 'it takes effect only when the node is configured: deactivate and clean up first'
         self._chosen = declare(
             self,
@@ -129,20 +138,19 @@ class FilterNode(BackgroundNode):
         topics = sensor_topics(session.model, chosen)
         scene = choose_scene(session.model, chosen.track_frame, chosen.child_frame)
         odometry = OdometryFrame(scene.track, scene.child) if chosen.odometry_topic else None
-        laps = self._live_laps(session.model)
-        for name in ('mark_topic', 'fix_topic'):
-            if getattr(chosen, name) and not laps:
+        laps, placed = self._live_laps(session.model), bool(maps_of(scene))
+        for name, what, needed in (
+            ('mark_topic', 'with laps', laps), ('fix_topic', '', laps or placed)
+        ):  # fmt: skip
+            if getattr(chosen, name) and not needed:
                 msg = (
-                    f'{name} is of laps, which live only a map of the route has that knows one: '
-                    'leave it empty, or use a model of --method route'
+                    f'{name} needs a map of a route {what}, which this model has not: leave it '
+                    'empty, or use a model of --method route'
                 )
                 raise InputError(msg)
-        if chosen.fix_topic and session.model.frame_id != LAP_FRAME:
-            msg = 'fix_topic is for a model that knows laps and no positions: leave it empty'
-            raise InputError(msg)
         self._estimates = EstimatePublishers(
             self, scene, transform=chosen.publish_tf, odometry=odometry, laps=laps,
-            placed=bool(chosen.fix_topic),
+            placed=bool(chosen.fix_topic) and not placed,
         )  # fmt: skip
         self._session, self._swap = session, made
         first = 0
@@ -152,10 +160,15 @@ class FilterNode(BackgroundNode):
         if odometry is not None:
             self._live.append(live_odometry(self, chosen.odometry_topic, odometry))
         for topic_name, follow in (
-            (chosen.mark_topic, live_marks), (chosen.fix_topic, live_fixes)
+            (chosen.mark_topic, live_marks), ('' if placed else chosen.fix_topic, live_fixes)
         ):  # fmt: skip
             if topic_name:
                 self._live.append(follow(self, topic_name, lambda: self._estimates.laps))
+        if placed:
+            initial = Topics.INITIAL_POSE.name
+            self._live.append(live_positions(self, initial, self._fixes, clicked=True))
+        if placed and chosen.fix_topic:
+            self._live.append(live_positions(self, chosen.fix_topic, self._fixes))
         self._imu.listen(self._on_imu)
         self._log_settings(chosen.model, session)
         self._trouble = ''
@@ -291,7 +304,7 @@ class FilterNode(BackgroundNode):
                 self._complaints = imu_complaints(
                     message, running, trained, imu.name, imu.is_published
                 )
-        for cause, words in (each.complaint for each in self._live):
+        for cause, words in (*(each.complaint for each in self._live), self._fixes.complaint):
             if words:
                 # Of several sensors the first one that is wrong.
                 self._complaints.setdefault(cause, words)
@@ -331,6 +344,8 @@ class FilterNode(BackgroundNode):
         if laps is not None:
             leading |= {'marks': laps.marks} if chosen.mark_topic else {}
             leading |= {'fixes': laps.line.fixes} if chosen.fix_topic else {}
+        if session is not None:
+            leading |= {f'fixes_{name}': count for name, count in session.fixes.items()}
         if swap is not None:
             leading |= {'model': swap.path, 'swaps': swap.swaps, 'swap': swap.state}
             if swap.trouble:

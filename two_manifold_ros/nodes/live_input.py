@@ -7,13 +7,15 @@ from __future__ import annotations
 from collections import Counter
 import math
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
+from rclpy.time import Time
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import InputLimits
-from two_manifold_ros.interface.messages import Topic
+from two_manifold_ros.interface.messages import Topic, Topics
+from two_manifold_ros.interface.transforms import yaw_of
 from two_manifold_ros.names import POSITION_TYPES, SENSOR_FIELDS
 from two_manifold_ros.nodes.callbacks import find_publishers, GuardedNode
 from two_manifold_ros.recordings.decoding import fields_decoder, position_decoder, SensorTopic
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from rclpy.subscription import Subscription
 
     from two_manifold_ros.adapting.updater_session import UpdaterSession
+    from two_manifold_ros.interface.fixes import FixInput
     from two_manifold_ros.interface.transforms import OdometryFrame
     from two_manifold_ros.laps.live import LiveLaps
 
@@ -56,10 +59,12 @@ class LiveTopic:
         *,
         wanted: str = '',
         types: Collection[str] = POSITION_TYPES,
+        reliable: bool = False,
     ) -> None:
         self._node, self._name, self._begin = node, name, begin
         self._cure, self._complain = cure, complain
-        self._wanted, self._types = wanted, types
+        # Best effort matches both kinds of publisher.
+        self._wanted, self._types, self._reliable = wanted, types, reliable
         self._subscription: Subscription | None = None
         self.topic: str = node.resolve_topic_name(name)
         # The type while it is known; else why, and why the newest message could not be taken.
@@ -87,8 +92,7 @@ class LiveTopic:
                 )
                 return
             self.msgtype, self._take = kind, self._begin(kind)
-            # Best effort matches both kinds of publisher.
-            topic = Topic(self._name, kind, depth=1000, reliable=False)
+            topic = Topic(self._name, kind, depth=1000, reliable=self._reliable)
             self._subscription = self._node.subscribe(topic, self._on_message)
             self._node.get_logger().info(f'Subscribes {self.topic} ({kind})')
         elif types:
@@ -176,6 +180,9 @@ def live_marks(node: GuardedNode, name: str, laps: Callable[[], LiveLaps | None]
     return LiveTopic(node, name, begin, 'publish it as one type', complain, types=())
 
 
+FIX_CURE = 'publish it as one of {}, or set fix_topic to another'
+
+
 def live_fixes(node: GuardedNode, name: str, laps: Callable[[], LiveLaps | None]) -> LiveTopic:
     """Subscribe positions of a vehicle of which laps alone are known."""
     takers: dict[LiveLaps, ReferenceInput] = {}
@@ -203,8 +210,54 @@ def live_fixes(node: GuardedNode, name: str, laps: Callable[[], LiveLaps | None]
             problem = f'{timed.problem} (refused: {refused})' if refused else timed.problem
         return 'fix_topic', problem
 
-    cure = 'publish it as one of {}, or set fix_topic to another'
-    return LiveTopic(node, name, begin, cure, complain)
+    return LiveTopic(node, name, begin, FIX_CURE, complain)
+
+
+def live_positions(
+    node: GuardedNode, name: str, fixes: FixInput, *, clicked: bool = False
+) -> LiveTopic:
+    """Subscribe positions on a map: of a sensor, or those that a person ``clicked``."""
+
+    def complain(live: LiveTopic) -> tuple[str, str]:
+        return 'fix_topic', '' if clicked else live.missing('start what measures')
+
+    wanted = Topics.INITIAL_POSE.msgtype if clicked else ''
+    return LiveTopic(
+        node, name, lambda kind: fixes.begin(name, kind, clicked=clicked), FIX_CURE, complain,
+        wanted=wanted, reliable=clicked,
+    )  # fmt: skip
+
+
+class Transforms:
+    """Transforms of ``/tf``, to which a node listens from the first question on."""
+
+    def __init__(self, node: GuardedNode) -> None:
+        self._node = node
+        self._buffer: Any = None
+
+    def find(self, source: str, target: str) -> tuple[float, float, float]:
+        """Return where a frame is in another one, as x, y in metres and yaw, or say why not."""
+        try:
+            from tf2_ros import Buffer, TransformException, TransformListener  # noqa: PLC0415
+        except ImportError as error:
+            msg = (
+                'transforms need the package tf2_ros: install ros-<distro>-tf2-ros-py or give '
+                f'positions in {target}'
+            )
+            raise InputError(msg) from error
+        if self._buffer is None:
+            self._buffer = Buffer()
+            self._listener = TransformListener(self._buffer, self._node)
+        try:
+            found = self._buffer.lookup_transform(target, source, Time()).transform
+        except TransformException as error:
+            msg = (
+                f'no transform from {source} to {target} came yet: publish one on /tf, then give '
+                'the position again'
+            )
+            raise InputError(msg) from error
+        turn, moved = found.rotation, found.translation
+        return moved.x, moved.y, yaw_of(turn.x, turn.y, turn.z, turn.w)
 
 
 def live_odometry(node: GuardedNode, name: str, frame: OdometryFrame) -> LiveTopic:

@@ -177,9 +177,16 @@ def imu_decoder(
     return ImuDecoder(fields_decoder(deserialise, topic, msgtype, vectors[0] + vectors[1]))
 
 
-def position_decoder(deserialise: Deserialise, msgtype: str) -> Decode:
-    """Return the decoder of x and y in metres; of fixes latitude, longitude, altitude, status."""
-    return fields_decoder(deserialise, 'the topic of positions', msgtype, POSITION_FIELDS[msgtype])
+def position_decoder(
+    deserialise: Deserialise, msgtype: str, further: tuple[str, ...] = ()
+) -> Decode:
+    """
+    Return the decoder of x and y in metres; of fixes latitude, longitude, altitude, status.
+
+    The numbers of ``further`` fields are behind them.
+    """
+    fields = POSITION_FIELDS[msgtype] + further
+    return fields_decoder(deserialise, 'the topic of positions', msgtype, fields)
 
 
 @dataclass(frozen=True)
