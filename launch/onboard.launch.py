@@ -26,6 +26,7 @@ PARAMETERS = {
     'child_frame': str,
     'publish_tf': bool,
     'odometry_topic': str,
+    'fix_topic': str,
     'use_sim_time': bool,
 }
 
@@ -68,6 +69,11 @@ def generate_launch_description() -> LaunchDescription:
             'odometry_topic',
             default_value='',
             description='Odometry to whose frame the transform is published.' + FROM_FILE,
+        ),
+        DeclareLaunchArgument(
+            'fix_topic',
+            default_value='',
+            description='Positions that correct the filter, such as of a receiver.' + FROM_FILE,
         ),
         DeclareLaunchArgument(
             'use_sim_time',

@@ -307,7 +307,6 @@ REFUSED = [
     (FilterNode, {'sectors': '0.6 0.3'}, 'name where each sector after the first begins, in the'),
     (FilterNode, {'mark_topic': 'line', 'start_line': "'0.5'"}, 'both give the start line'),
     (FilterNode, {'mark_topic': 'line', 'sectors': '1.0,2.0'}, 'write them as shares of a lap'),
-    (FilterNode, {'fix_topic': 'fix'}, 'fix_topic is for a model that knows laps and no'),
     (FilterNode, {'sensor_topics': '["compass"]'}, 'names compass, but the model takes none'),
     (UpdaterNode, NO_TF, 'tf2_msgs'),
     (UpdaterNode, MISSING, 'missing.npz'),

@@ -148,6 +148,9 @@ def test_live_it_follows_the_present_and_says_when_a_node_is_gone(browse):
         # No true position is known of a robot that drives.
         assert 'path ahead' in tab.text('.key')
         assert 'true' not in tab.text('.key')
+        tab.page.locator('.map').dblclick()
+        tab.until('model("place").text.includes("--topic car1/initialpose")')
+        assert 'two-manifold place' in tab.value('place', 'text')
         now_s = 12.0
         tab.until('model("banner").text.includes("gone")')
         assert 'car1/filter_node was not heard for 7 s' in tab.text('.banner')

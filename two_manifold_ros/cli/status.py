@@ -28,6 +28,8 @@ _JSON_S = 2.0
 """A node reports once a second."""
 _GONE_S = 3.0
 """Silence after which a node is taken to be gone: one lost report is not enough."""
+_TROUBLES = 'swap_trouble', 'promotion_trouble', 'fixes_trouble'
+"""Keys of what the reason of the state leaves out."""
 _UNTIL = {
     'active': frozenset(each.value for each in Status),
     'published': frozenset(each.value for each in USABLE),
@@ -127,7 +129,7 @@ class StatusTable:
             'input_rate_hz': None,
             'estimate_rate_hz': None,
             'nodes': nodes,
-            'trouble': values.get('swap_trouble', values.get('promotion_trouble', '')),
+            'trouble': next(filter(None, map(values.get, _TROUBLES)), ''),
         }
         # Where one route alone is known there is none to name.
         here |= {'route': values['route']} if values.get('route') else {}

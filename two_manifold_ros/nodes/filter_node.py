@@ -346,6 +346,9 @@ class FilterNode(BackgroundNode):
             leading |= {'fixes': laps.line.fixes} if chosen.fix_topic else {}
         if session is not None:
             leading |= {f'fixes_{name}': count for name, count in session.fixes.items()}
+        # Of a vehicle that is lost the reason of the state is another one.
+        if trouble := self._complaints.get('fixes', ''):
+            leading['fixes_trouble'] = trouble
         if swap is not None:
             leading |= {'model': swap.path, 'swaps': swap.swaps, 'swap': swap.state}
             if swap.trouble:

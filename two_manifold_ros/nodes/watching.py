@@ -1,6 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Listen to all nodes, or follow the topics of filter nodes while a page is open."""
+"""Listen to all nodes, follow filter nodes while a page is open, or tell one something."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from time import monotonic
 from typing import Any, TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
@@ -20,14 +21,16 @@ from rclpy.utilities import try_shutdown
 from two_manifold_ros.interface.messages import Topic, Topics
 from two_manifold_ros.nodes.callbacks import find_publishers, qos
 from two_manifold_ros.nodes.running import make_executor, start_middleware
-from two_manifold_ros.recordings.ros_messages import message_class
+from two_manifold_ros.recordings.ros_messages import message_class, to_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from threading import Event
 
+    from rclpy.publisher import Publisher
     from rclpy.subscription import Subscription
 
+    from two_manifold_ros.interface.messages import Message
 
 _IDLE_S = 0.2
 """How often it is checked whether a page is open: five times a second cost next to nothing."""
@@ -106,6 +109,25 @@ def listen(
         return (passed_s >= 0.0 and done()) or (seconds is not None and passed_s >= seconds)
 
     _spin('two_manifold_status', search, 0.5, over)
+
+
+def tell(topic: str, msgtype: str, fields: Message, seconds: float) -> bool:
+    """Publish a message once a node listens; return whether one does within so many seconds."""
+    told, until_s = False, monotonic() + seconds
+    publishers: list[Publisher] = []
+
+    def search(node: Node) -> None:
+        nonlocal told
+        if not publishers:
+            publishers.append(node.create_publisher(message_class(msgtype), topic, 1))
+        (publisher,) = publishers
+        if publisher.get_subscription_count():
+            publisher.publish(to_message(msgtype, fields))
+            # What has not left yet is lost with its node.
+            told = publisher.wait_for_all_acked(Duration(seconds=seconds))
+
+    _spin('two_manifold_place', search, 0.1, lambda: told or monotonic() > until_s)
+    return told
 
 
 def watch(

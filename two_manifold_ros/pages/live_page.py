@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from bokeh.application import Application
 from bokeh.application.handlers.function import FunctionHandler
+from bokeh.events import DoubleTap
 from bokeh.layouts import column, row
 from bokeh.models import ColumnDataSource, DataRange1d, GlobalInlineStyleSheet
 from bokeh.models.annotations.geometry import Span
@@ -290,6 +291,7 @@ _TILES = {
 }
 """Label, unit and factor of numbers of the status, by their names there."""
 _COLOURS = {status.value: colour for status, colour in drawing.STATUS_COLOURS.items()}
+_PLACE = '<div class="key"><span>{}</span></div>'
 _BAR_CSS = """:host { flex-wrap: wrap !important; gap: 4px 14px; align-items: flex-start; }
 .long { flex: 1 1 260px !important; }"""
 
@@ -306,7 +308,7 @@ class LivePage:
         self._shown: Vehicle | None = None
         self._drawn = -1
         self._routes: list[Floats] | None = None
-        self._banner, self._numbers = text('banner'), text('numbers')
+        self._banner, self._numbers, self._place = map(text, ('banner', 'numbers', 'place'))
         self._picker = Select(
             name='robot', title='robot', options=[], value='', width=170, visible=False
         )
@@ -318,6 +320,9 @@ class LivePage:
         )  # fmt: skip
         self._slider.on_change('value', self._scrub)
         plots = self._plots = LivePlots(live=self._live)
+        if self._live:
+            plots.map.on_event(DoubleTap, self._show_place)
+            self._place.text = _PLACE.format('Double-click where the vehicle is to set that')
         names = {
             'route of the model': drawing.GREY,
             'path ahead (pale: the last 10 s), half the 95 % ellipse': drawing.BLUE,
@@ -334,7 +339,7 @@ class LivePage:
         document.add_root(
             column(
                 self._banner, bar, self._numbers, plots.map,
-                text('key', f'<div class="key">{key}</div>'),
+                text('key', f'<div class="key">{key}</div>'), self._place,
                 plots.timeline, plots.curves, **wide,
                 styles={'padding': '8px', 'box-sizing': 'border-box'},
                 stylesheets=[GlobalInlineStyleSheet(css=drawing.SCREEN_CSS)],
@@ -354,6 +359,13 @@ class LivePage:
         if self._playing and self._now >= (self._scene.duration_s or 0.0):
             self._now = 0.0
         self._play.label = 'Pause' if self._playing else 'Play'
+
+    def _show_place(self, clicked: Any) -> None:  # noqa: ANN401 - an event
+        """Show the command by which the filter is told that its vehicle is there."""
+        space = self._picker.value.rpartition('/')[0]
+        topic = f' --topic {space}/initialpose' if space else ''
+        words = escape(f'two-manifold place {clicked.x:.2f} {clicked.y:.2f}{topic}')
+        self._place.text = _PLACE.format(f'To set the position: <code>{words}</code>')
 
     def _scrub(self, _: str, __: float, seconds: float) -> None:
         self._now = float(seconds)
