@@ -188,7 +188,7 @@ class FilterParameters(FilteringParameters):
         'Topic with a message at each passage of the start line, of any type. Empty means none.'
     )
     fix_topic: str = parameter(
-        'Topic of positions for a model without: it publishes some from the fifth. Empty: none.'
+        'Topic of positions that the filter takes as fixes, or that place laps. Empty means none.'
     )
     particles_rate_hz: float = parameter(
         'Largest rate of the topic particles, the places where the vehicle may be. 0 means never.',
