@@ -40,7 +40,7 @@ COMMANDS = {
     'vehicle': ('running', 'model.npz its_bag -o its.json', 'measure another IMU'),
     'replay': ('running', 'model.npz my_bag -o predictions', 'write the node topics'),
     'status': ('status', '', 'watch running nodes'),
-    'place': ('place', '1.5 2.0', 'tell a node where it is'),
+    'place': ('status', '1.5 2.0', 'tell a node where it is'),
     'learn': ('evaluate', 'my_bag', 'learn while driving'),
     'atlas': ('fleet', 'add oval.npz yard.npz -o both.npz', 'one model, two routes'),
     'merge': ('fleet', 'learned1 learned2 -o both.npz', 'two robots, one route'),

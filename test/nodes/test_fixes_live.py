@@ -52,7 +52,7 @@ def test_a_click_and_a_command_make_a_car_tracked_at_once_and_garbage_nothing(
     click(covariance=-SURE)
     click('elsewhere')
     health.until_value('fixes_other_frame', '1')
-    assert 'transforms need the package tf2_ros' in health.values['fixes_trouble']
+    assert 'the package tf2_ros_py is missing' in health.values['fixes_trouble']
     assert health.values['fixes_refused'] == '2'
     assert 'fixes_agreeing' not in health.values
     click(TRACK_FRAME)

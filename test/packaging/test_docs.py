@@ -26,7 +26,7 @@ IMPORTED = re.compile(r'@import[^;]*//|url\(["\']?(?:https?:)?//')
 
 NUMBER = r'(-?\d+(?:\.\d+)?)'
 
-LIVE = ('view', 'status')
+LIVE = ('view', 'status', 'place')
 """Commands that run until Ctrl-C, or listen to nodes."""
 
 

@@ -101,7 +101,7 @@ Manifest: TypeAlias = Any  # of catkin_pkg, which may be missing
 
 # Names under which rosdep or pip knows what Python imports under another name.
 OTHER_NAMES = {name: f'python3-{name}' for name in ('numba', 'numpy', 'scipy', 'yaml')}
-OTHER_NAMES['sklearn'] = 'scikit-learn'
+OTHER_NAMES |= {'sklearn': 'scikit-learn', 'tf2_ros': 'tf2_ros_py'}
 # Always there where rclpy or numba is; and a folder of Python itself from 3.14 on.
 GIVEN = {'builtin_interfaces', 'rosidl_runtime_py', 'llvmlite', 'compression'}
 

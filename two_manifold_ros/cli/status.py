@@ -1,18 +1,22 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""Watch the nodes that run, one line each."""
+"""Watch the nodes that run, one line each, or tell one where its vehicle is."""
 
 from __future__ import annotations
 
 from contextlib import nullcontext, suppress
+from importlib import import_module
 import math
 from time import monotonic
 from typing import Any, TYPE_CHECKING
 
+import numpy as np
+
 from two_manifold_ros.cli.options import add, answer, seconds
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import Status, USABLE
-from two_manifold_ros.interface.assessment import Level
+from two_manifold_ros.interface.assessment import InputLimits, Level
+from two_manifold_ros.interface.messages import header, planar_covariance, pose_fields, Topics
 from two_manifold_ros.processes import until_ctrl_c
 from two_manifold_ros.progress import on_stderr
 
@@ -67,20 +71,14 @@ def run(args: Namespace) -> int:
     if args.seconds is not None and args.seconds <= 0.0:
         msg = f'--seconds {args.seconds:g} must be more than 0: leave it out to watch until Ctrl-C'
         raise InputError(msg)
-    try:
-        from two_manifold_ros.nodes.watching import listen  # noqa: PLC0415 - only this needs ROS
-    except ImportError as error:
-        msg = (
-            f'this command listens to nodes and needs ROS 2 ({error}): source its setup file first'
-        )
-        raise InputError(msg) from error
+    watching = _watching()
     wanted = _UNTIL[args.until] if args.until else frozenset()
     endless = args.seconds is None and not wanted and not args.json
     table = StatusTable(frozenset(name.lstrip('/') for name in args.nodes), silent=args.json)
     limit_s = _JSON_S if args.json and not wanted and args.seconds is None else args.seconds
     stopped = endless
     with until_ctrl_c() if endless else nullcontext():
-        listen(table.hear, table.look, limit_s, lambda: table.settled(wanted))
+        watching.listen(table.hear, table.look, limit_s, lambda: table.settled(wanted))
         stopped = False
     if args.json:
         answer(args, {'nodes': table.nodes()})
@@ -100,6 +98,60 @@ def run(args: Namespace) -> int:
     if why:
         on_stderr(f'two-manifold: note: {why}')
     return 1 if why else 0
+
+
+def _watching() -> Any:  # noqa: ANN401 - a module
+    """Return what talks to nodes, the only part that needs ROS."""
+    try:
+        return import_module('two_manifold_ros.nodes.watching')
+    except ImportError as error:
+        msg = f'this command talks to nodes and needs ROS 2 ({error}): source its setup file first'
+        raise InputError(msg) from error
+
+
+PLACE_HELP = (
+    'Tell a running filter node where its vehicle is now, as the tool 2D Pose Estimate of rviz '
+    'does: one message on its topic initialpose. The status is 1 if no node listens. Needs ROS 2.'
+)
+_YAW_VARIANCE = math.radians(15.0) ** 2
+"""Variance of a heading, rad^2, as in the message of rviz."""
+
+
+def add_place(parser: ArgumentParser) -> None:
+    """Add the arguments of place."""
+    for name in 'xy':
+        parser.add_argument(name, type=float, metavar=name.upper(), help='metres, as of position')
+    for option, metavar, default, words in (
+        ('--heading', 'DEG', math.nan, 'of the front, anticlockwise from x (default: not known)'),
+        ('--within', 'M', 0.5, 'standard deviation in metres (default: %(default)s, as of rviz)'),
+    ):
+        parser.add_argument(option, type=float, metavar=metavar, default=default, help=words)
+    topic = Topics.INITIAL_POSE.name
+    words = f'topic of the node, such as car1/{topic} in a namespace (default: %(default)s)'
+    parser.add_argument('--topic', metavar='T', default=topic, help=words)
+
+
+def run_place(args: Namespace) -> int:
+    """Publish the position when a node listens; return 1 if none does."""
+    if not all(map(math.isfinite, (args.x, args.y))) or not 0.0 <= args.within < math.inf:
+        msg = 'X and Y have to be finite numbers of metres, and --within one that is not negative'
+        raise InputError(msg)
+    yaw, turned = 0.0, {}
+    if math.isfinite(args.heading):
+        yaw, turned = math.radians(args.heading), {'yaw_variance': _YAW_VARIANCE}
+    covariance = planar_covariance(args.within**2 * np.eye(2), **turned)
+    # Without a stamp and a frame it is of now, and on the map of the filter.
+    pose = {'pose': pose_fields([args.x, args.y], yaw), 'covariance': covariance}
+    fields = {'header': header(0, ''), 'pose': pose}
+    if _watching().tell(args.topic, Topics.INITIAL_POSE.msgtype, fields, InputLimits.discovery_s):
+        print(f'{args.topic}: the filter was told {args.x:g}, {args.y:g}; see two-manifold status')
+        return 0
+    on_stderr(
+        f'two-manifold: note: no node listens on {args.topic}: check that a filter_node with a '
+        'map in metres runs, and that both terminals have the same ROS_DOMAIN_ID; for one in a '
+        'namespace give --topic'
+    )
+    return 1
 
 
 class StatusTable:

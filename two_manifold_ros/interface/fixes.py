@@ -14,7 +14,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.fixes import Fix
-from two_manifold_ros.interface.assessment import format_duration, REJECTIONS
+from two_manifold_ros.interface.assessment import format_duration, WORDS
 from two_manifold_ros.interface.transforms import yaw_of
 from two_manifold_ros.names import LAP_FRAME, POSITION_FIELDS
 from two_manifold_ros.recordings.decoding import position_decoder
@@ -30,20 +30,16 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.decoding import Deserialise
 
 _POSE = tuple(f'pose.covariance.{index}' for index in (0, 1, 7))
+_GEODETIC = *(f'position_covariance.{index}' for index in (0, 1, 4)), 'position_covariance_type'
 COVARIANCES: dict[str, tuple[str, ...]] = {
     'geometry_msgs/msg/PoseWithCovarianceStamped': _POSE,
     'nav_msgs/msg/Odometry': _POSE,
-    GEODETIC: (
-        *(f'position_covariance.{index}' for index in (0, 1, 4)), 'position_covariance_type',
-    ),
-}  # fmt: skip
+    GEODETIC: _GEODETIC,
+}
 """Fields with the variance of x, the covariance of x and y, and the variance of y, by type."""
 
 HEADING = (*(f'pose.pose.orientation.{axis}' for axis in 'xyzw'), 'pose.covariance.35')
 """Fields with a heading: a quaternion, and the variance of the yaw."""
-
-UNKNOWN_TYPE = 0.0
-"""Type of a covariance of satellite fixes that is not known."""
 
 SAID_S = 10.0
 """Time for which trouble with one fix is shown, seconds: long enough to be read."""
@@ -51,10 +47,9 @@ SAID_S = 10.0
 
 def fix_of(msgtype: str, stamp_ns: int, frame_id: str, numbers: Sequence[float]) -> Fix | None:
     """
-    Return a fix by the numbers of its fields; ``None`` if a satellite receiver has none.
+    Return a fix by numbers of its fields; ``None`` if a satellite receiver has none.
 
-    They are those of `POSITION_FIELDS`, `COVARIANCES` and, if wanted, `HEADING`. Without a
-    covariance it is zero. An `InputError` says which number is none.
+    They are those of `POSITION_FIELDS`, `COVARIANCES`, or else it is zero, and maybe `HEADING`.
     """
     size = len(POSITION_FIELDS[msgtype])
     place, further = numbers[:size], numbers[size + 3 :]
@@ -64,11 +59,9 @@ def fix_of(msgtype: str, stamp_ns: int, frame_id: str, numbers: Sequence[float])
         latitude, longitude, _, status = place
         if not valid_fixes(*np.array([[latitude], [longitude], [status]])):
             return None
-        if further[0] == UNKNOWN_TYPE:
-            covariance = np.zeros((2, 2))
-        # The header names the antenna.
-        origin = GeodeticOrigin(latitude, longitude, 0.0)
-        return Fix(stamp_ns, np.zeros(2), covariance, origin=origin)
+        # The header names the antenna. Of a covariance of type 0 nothing is known.
+        known = covariance if any(further) else np.zeros((2, 2))
+        return Fix(stamp_ns, np.zeros(2), known, origin=GeodeticOrigin(latitude, longitude, 0.0))
     *turn, variance = further or (0.0,)
     # A quaternion of zeros is none.
     heading = yaw_of(*turn) if any(turn) else math.nan
@@ -78,11 +71,9 @@ def fix_of(msgtype: str, stamp_ns: int, frame_id: str, numbers: Sequence[float])
 def maps_of(scene: Scene, latest: Estimate | None = None) -> list[Scene]:
     """Return the maps in metres that are known, that of the newest estimate first."""
     first = [] if latest is None else [scene.of(latest)]
-    return [
-        each
-        for each in (*first, *scene.routes.values(), scene)
-        if each.model.route_model is not None and each.model.frame_id != LAP_FRAME
-    ]
+    known = *first, *scene.routes.values(), scene
+    maps = [each for each in known if each.model.route_model is not None]
+    return [each for each in maps if each.model.frame_id != LAP_FRAME]
 
 
 class FixInput:
@@ -102,6 +93,7 @@ class FixInput:
     ) -> None:
         self._session, self._scene = session, scene
         self._deserialise, self._find = deserialise, find
+        # Counts that were complained of, what is wrong, and when it was said.
         self._seen: Counter[str] = Counter()
         self._words, self._said_s = '', -math.inf
 
@@ -114,7 +106,7 @@ class FixInput:
             session = self._session()
             if session is None:
                 return
-            cause = 'malformed'
+            cause, words = 'malformed', WORDS['malformed']
             try:
                 read = decode(raw)
                 cause = 'refused'
@@ -127,11 +119,13 @@ class FixInput:
                     return
             # Bytes that are no message of this type make a decoder raise almost anything.
             except Exception as error:
-                if cause != 'malformed' and not isinstance(error, InputError):
+                if isinstance(error, InputError):
+                    words = str(error)
+                elif cause != 'malformed':
                     raise
-                words = REJECTIONS[cause] if cause == 'malformed' else str(error)
                 self._say(f'a position on {name} is not used: {words}')
-            session.refused_fixes.update(['received', cause])
+            for counts in (session.filter.fixes, self._seen):
+                counts.update(['received', cause])
 
         return take
 
@@ -139,33 +133,29 @@ class FixInput:
         self._words, self._said_s = words, monotonic()
 
     def _placed(self, fix: Fix, maps: list[Scene]) -> Fix:
-        """Return a fix in the frame of a map; an `InputError` says what there is none for."""
+        """Return a fix in the frame of a map, if one is known for it."""
         if fix.origin is not None:
-            heights = [each.model.origin.altitude_m for each in maps if each.model.origin]
-            if not heights:
-                msg = 'the model was not trained on satellite fixes: give positions in its frame'
-                raise InputError(msg)
             # At the height of the map, as in the training.
-            return replace(fix, origin=replace(fix.origin, altitude_m=heights[0]))
+            heights = [each.model.origin.altitude_m for each in maps if each.model.origin]
+            return replace(fix, origin=replace(fix.origin, altitude_m=[*heights, 0.0][0]))
         if not maps:
-            msg = 'the model has no map in metres: use one of --method route'
-            raise InputError(msg)
+            return fix
         for each in maps:
-            if fix.frame_id in {'', each.track, each.model.frame_id}:
-                break
-        else:
-            each = maps[0]
-            x, y, yaw = self._find(fix.frame_id, each.track)
-            cosine, sine = math.cos(yaw), math.sin(yaw)
-            turn = np.array([[cosine, -sine], [sine, cosine]])
-            (xx, xy), (_, yy) = turn @ fix.covariance @ turn.T
-            fix = replace(
-                fix,
-                position=turn @ fix.position + np.array([x, y]),
-                covariance=np.array([[xx, xy], [xy, yy]]),
-                heading=fix.heading + yaw,
-            )
-        return replace(fix, frame_id=each.model.frame_id, origin=each.model.origin)
+            model = each.model
+            if fix.frame_id in {'', each.track, model.frame_id}:
+                return replace(fix, frame_id=model.frame_id, origin=model.origin)
+        x, y, yaw = self._find(fix.frame_id, maps[0].track)
+        cosine, sine = math.cos(yaw), math.sin(yaw)
+        turn = np.array([[cosine, -sine], [sine, cosine]])
+        (xx, xy), (_, yy) = turn @ fix.covariance @ turn.T
+        return replace(
+            fix,
+            position=turn @ fix.position + np.array([x, y]),
+            covariance=np.array([[xx, xy], [xy, yy]]),
+            heading=fix.heading + yaw,
+            frame_id=maps[0].model.frame_id,
+            origin=maps[0].model.origin,
+        )
 
     @property
     def complaint(self) -> tuple[str, str]:
@@ -174,14 +164,17 @@ class FixInput:
         if session is None:
             return 'fixes', ''
         fresh, self._seen = session.filter.fixes - self._seen, session.filter.fixes.copy()
-        behind_s = session.fix_behind_s
         if fresh['late'] or fresh['ahead']:
+            behind_s, window_s = session.fix_behind_s, session.model.window_ns / 1e9
+            side = 'before' if behind_s > 0.0 else 'after'
             self._say(
-                f'position fixes are stamped {format_duration(abs(behind_s))} '
-                f'{"before" if behind_s > 0.0 else "after"} the newest sample of the IMU, which '
-                f'is more than a window of {session.model.window_ns / 1e9:g} s: the clocks of the '
-                'two sensors differ, so set them alike, or the fixes come too late'
+                f'position fixes are stamped {format_duration(abs(behind_s))} {side} the newest '
+                f'sample of the IMU, more than a window of {window_s:g} s: the clocks of the two '
+                'sensors differ, so set them alike, or the fixes come too late'
             )
         elif fresh['other_frame']:
-            self._say('position fixes are in another frame than the route that is driven')
+            self._say(
+                'position fixes fit no map: they need a model with a map in metres, those of '
+                'satellites one that was trained on such fixes'
+            )
         return 'fixes', self._words if monotonic() - self._said_s < SAID_S else ''

@@ -20,13 +20,7 @@ from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.fixes import NEWEST
 from two_manifold_ros.filtering.status import Finding, USABLE
 from two_manifold_ros.filtering.successor import Successor
-from two_manifold_ros.interface.assessment import (
-    format_duration,
-    InputLimits,
-    REJECTIONS,
-    rejections,
-    WORDS,
-)
+from two_manifold_ros.interface.assessment import format_duration, InputLimits, rejections, WORDS
 from two_manifold_ros.laps.timing import LapTimer
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.model.vehicle import check_vehicle, load_vehicle
@@ -133,8 +127,7 @@ class Session:
         # Newest readings of sensors, NaN before the first: channels of the samples that follow.
         self.further = (math.nan,) * len(model.further_names)
         self.counters: Counter[str] = Counter()
-        # Position fixes that the filter did not get, and how far behind the newest other one is.
-        self.refused_fixes: Counter[str] = Counter()
+        # How far the newest stamped position fix is behind the IMU.
         self.fix_behind_s = 0.0
         self._clock_ns = clock_ns
         # The status is published ten times a second, and samples wait no longer.
@@ -162,11 +155,6 @@ class Session:
         """Hold values of further channels, from the ``first`` of them on."""
         self.further = self.further[:first] + values + self.further[first + len(values) :]
 
-    @property
-    def fixes(self) -> Counter[str]:
-        """Position fixes that were ``received``, and what became of them, see `Filter.fixes`."""
-        return self.filter.fixes + self.refused_fixes
-
     def fix(self, fix: Fix, *, clicked: bool = False) -> None:
         """
         Hand a position fix to the filter, and to the successor; an `InputError` says why not.
@@ -178,7 +166,7 @@ class Session:
         if clicked and abs(behind_ns) > self.model.window_ns:
             stamp_ns = NEWEST
         elif stamp_ns == 0:
-            raise InputError(REJECTIONS['zero_stamp'])
+            raise InputError(WORDS['zero_stamp'])
         else:
             self.fix_behind_s = behind_ns / 1e9
         fix = replace(fix, stamp_ns=stamp_ns)

@@ -140,11 +140,11 @@ class FilterNode(BackgroundNode):
         odometry = OdometryFrame(scene.track, scene.child) if chosen.odometry_topic else None
         laps, placed = self._live_laps(session.model), bool(maps_of(scene))
         for name, what, needed in (
-            ('mark_topic', 'with laps', laps), ('fix_topic', '', laps or placed)
+            ('mark_topic', ' with laps', laps), ('fix_topic', '', laps or placed)
         ):  # fmt: skip
             if getattr(chosen, name) and not needed:
                 msg = (
-                    f'{name} needs a map of a route {what}, which this model has not: leave it '
+                    f'{name} needs a map of a route{what}, which this model has not: leave it '
                     'empty, or use a model of --method route'
                 )
                 raise InputError(msg)
@@ -345,8 +345,7 @@ class FilterNode(BackgroundNode):
             leading |= {'marks': laps.marks} if chosen.mark_topic else {}
             leading |= {'fixes': laps.line.fixes} if chosen.fix_topic else {}
         if session is not None:
-            leading |= {f'fixes_{name}': count for name, count in session.fixes.items()}
-        # Of a vehicle that is lost the reason of the state is another one.
+            leading |= {f'fixes_{name}': count for name, count in session.filter.fixes.items()}
         if trouble := self._complaints.get('fixes', ''):
             leading['fixes_trouble'] = trouble
         if swap is not None:

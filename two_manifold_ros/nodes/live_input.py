@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 import math
 from time import monotonic
 from typing import Any, TYPE_CHECKING
@@ -217,14 +218,10 @@ def live_positions(
     node: GuardedNode, name: str, fixes: FixInput, *, clicked: bool = False
 ) -> LiveTopic:
     """Subscribe positions on a map: of a sensor, or those that a person ``clicked``."""
-
-    def complain(live: LiveTopic) -> tuple[str, str]:
-        return 'fix_topic', '' if clicked else live.missing('start what measures')
-
-    wanted = Topics.INITIAL_POSE.msgtype if clicked else ''
     return LiveTopic(
-        node, name, lambda kind: fixes.begin(name, kind, clicked=clicked), FIX_CURE, complain,
-        wanted=wanted, reliable=clicked,
+        node, name, partial(fixes.begin, name, clicked=clicked), FIX_CURE,
+        lambda live: ('fix_topic', '' if clicked else live.missing('start what measures')),
+        wanted=Topics.INITIAL_POSE.msgtype if clicked else '', reliable=clicked,
     )  # fmt: skip
 
 
@@ -239,22 +236,16 @@ class Transforms:
         """Return where a frame is in another one, as x, y in metres and yaw, or say why not."""
         try:
             from tf2_ros import Buffer, TransformException, TransformListener  # noqa: PLC0415
-        except ImportError as error:
-            msg = (
-                'transforms need the package tf2_ros: install ros-<distro>-tf2-ros-py or give '
-                f'positions in {target}'
-            )
-            raise InputError(msg) from error
-        if self._buffer is None:
-            self._buffer = Buffer()
-            self._listener = TransformListener(self._buffer, self._node)
-        try:
+
+            if self._buffer is None:
+                self._buffer = Buffer()
+                self._listener = TransformListener(self._buffer, self._node)
             found = self._buffer.lookup_transform(target, source, Time()).transform
+        except ImportError as error:
+            msg = f'{source} is not {target}, and the package tf2_ros_py is missing: install it'
+            raise InputError(msg) from error
         except TransformException as error:
-            msg = (
-                f'no transform from {source} to {target} came yet: publish one on /tf, then give '
-                'the position again'
-            )
+            msg = f'no transform from {source} to {target} came yet: publish it and try again'
             raise InputError(msg) from error
         turn, moved = found.rotation, found.translation
         return moved.x, moved.y, yaw_of(turn.x, turn.y, turn.z, turn.w)
