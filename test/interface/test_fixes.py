@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.fixes import Fix, NEWEST
+from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.interface import fixes
 from two_manifold_ros.interface.fixes import FixInput
 from two_manifold_ros.interface.messages import choose_scene, planar_covariance, pose_fields
@@ -111,14 +113,16 @@ def test_a_click_is_of_now_if_its_clock_is_another_one_and_a_successor_gets_it_t
     fix = Fix(0, np.zeros(2), np.eye(2))
     session = Session(model)
     heard: list[Fix] = []
-    session.successor = SimpleNamespace(fix=heard.append)
+    live = Filter(model)
+    live.fix = heard.append
+    session.successor = Successor(lambda: live, at_once=True)
     session.arrivals.newest_ns = 10**12
     near, far = 10**12 - model.window_ns, 10**12 + model.window_ns + 1
     for stamp_ns in (0, near, far):
         session.fix(replace(fix, stamp_ns=stamp_ns), clicked=True)
-    assert [each.stamp_ns for each in heard] == [NEWEST, near, NEWEST]
     session.fix(replace(fix, stamp_ns=far))
-    assert heard[-1].stamp_ns == far
+    session.successor.catch_up()
+    assert [each.stamp_ns for each in heard] == [NEWEST, near, NEWEST, far]
     assert session.fix_behind_s == pytest.approx((10**12 - far) / 1e9)
     with pytest.raises(InputError, match='stamp is zero'):
         session.fix(fix)

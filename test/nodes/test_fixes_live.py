@@ -50,10 +50,12 @@ def test_a_click_and_a_command_make_a_car_tracked_at_once_and_garbage_nothing(
     health.until('filling')
     click(pose=pose_fields([np.nan, 0.0], 0.0))
     click(covariance=-SURE)
+    clicks.publish(b'\x00\x01\x00\x00garbage')
     click('elsewhere')
     health.until_value('fixes_other_frame', '1')
     assert 'the package tf2_ros_py is missing' in health.values['fixes_trouble']
-    assert health.values['fixes_refused'] == '2'
+    counts = [health.values[f'fixes_{each}'] for each in ('received', 'refused', 'malformed')]
+    assert counts == ['4', '2', '1']
     assert 'fixes_agreeing' not in health.values
     click(TRACK_FRAME)
     feed.send(20)

@@ -129,6 +129,7 @@ def add_place(parser: ArgumentParser) -> None:
     topic = Topics.INITIAL_POSE.name
     words = f'topic of the node, such as car1/{topic} in a namespace (default: %(default)s)'
     parser.add_argument('--topic', metavar='T', default=topic, help=words)
+    add(parser, '--json')
 
 
 def run_place(args: Namespace) -> int:
@@ -143,15 +144,17 @@ def run_place(args: Namespace) -> int:
     # Without a stamp and a frame it is of now, and on the map of the filter.
     pose = {'pose': pose_fields([args.x, args.y], yaw), 'covariance': covariance}
     fields = {'header': header(0, ''), 'pose': pose}
-    if _watching().tell(args.topic, Topics.INITIAL_POSE.msgtype, fields, InputLimits.discovery_s):
-        print(f'{args.topic}: the filter was told {args.x:g}, {args.y:g}; see two-manifold status')
-        return 0
-    on_stderr(
-        f'two-manifold: note: no node listens on {args.topic}: check that a filter_node with a '
-        'map in metres runs, and that both terminals have the same ROS_DOMAIN_ID; for one in a '
-        'namespace give --topic'
-    )
-    return 1
+    limit_s, kind = InputLimits.discovery_s, Topics.INITIAL_POSE.msgtype
+    told = _watching().tell(args.topic, kind, fields, limit_s)
+    said = [f'{args.topic} was told {args.x:g}, {args.y:g}; see two-manifold status'] * told
+    answer(args, {'topic': args.topic, 'told': told}, said)
+    if not told:
+        on_stderr(
+            f'two-manifold: note: no node listens on {args.topic}: check that a filter_node with '
+            'a map in metres runs, and that both terminals have the same ROS_DOMAIN_ID; for one '
+            'in a namespace give --topic'
+        )
+    return int(not told)
 
 
 class StatusTable:
