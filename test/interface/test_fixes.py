@@ -46,7 +46,7 @@ class Taken:
         self.input = FixInput(lambda: self, lambda: scene, lambda raw, _: as_message(raw), find)
 
     def fix(self, fix: Fix, *, clicked: bool) -> None:
-        assert clicked == math.isfinite(fix.heading)
+        assert clicked == (fix.heading_variance > 0.0)
         self.fixes.append(fix)
 
     def take(self, frame, place, yaw=0.0, covariance=None, msgtype=POSE, **fields: object) -> None:
@@ -104,6 +104,10 @@ def test_what_cannot_be_placed_is_counted_and_said_for_a_while(model, monkeypatc
     taken.take('antenna', [0.0, 0.0], **satellites | {'status': {'status': -1}})
     taken.take('antenna', [0.0, 0.0], **satellites | {'latitude': np.nan})
     assert taken.filter.fixes == {'received': 2, 'no_fix': 2}
+    # Garbage in a quaternion is no error of the node.
+    huge = {'position': {'x': 0.0, 'y': 0.0}, 'orientation': dict.fromkeys('xyzw', 1e200)}
+    taken.take('', [0.0, 0.0], pose={'pose': huge, 'covariance': planar_covariance(np.eye(2))})
+    assert math.isnan(taken.fixes.pop().heading)
     (found,) = [each.on_map_of(placed) for each in taken.fixes]
     np.testing.assert_allclose(found.position, 0.0, atol=1e-6)
     assert taken.input.complaint == ('fixes', '')

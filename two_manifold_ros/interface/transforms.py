@@ -34,7 +34,8 @@ KEPT_S = 2.0
 
 def yaw_of(x: float, y: float, z: float, w: float) -> float:
     """Return the yaw of a quaternion, radians."""
-    return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y**2 + z**2))
+    # A power of a number that is too large would raise.
+    return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 
 
 class Pose(NamedTuple):
