@@ -16,7 +16,7 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import ErrorSummary, summarise
-from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.filtering.filter import make_filter
 from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, squared_mahalanobis
 from two_manifold_ros.model.model import atlas_of
 from two_manifold_ros.model.model_file import save_model

@@ -3,7 +3,6 @@
 """Which of many routes, or line of a network, is driven: changes, cost, the same as one alone."""
 
 from dataclasses import replace
-import inspect
 import itertools
 import math
 
@@ -11,13 +10,14 @@ from filter_runs import bits, feed, Stream
 import numpy as np
 import pytest
 
-from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.coarse import CoarseBelief
-from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.estimate import limits_of
+from two_manifold_ros.filtering.filter import Filter, make_filter
 from two_manifold_ros.filtering.network_lines import LineFollower
 from two_manifold_ros.filtering.status import CAUSES, Status
 from two_manifold_ros.model.model import atlas_of, NetworkLines
 from two_manifold_ros.route.belief import Shares
+from two_manifold_ros.ticks.stamps import average_ticks
 
 
 def later(kart_drives, name):
@@ -35,7 +35,7 @@ def joined(*streams: Stream, pause_s: float = 20.0) -> Stream:
     return found
 
 
-def test_every_member_of_a_filter_is_that_of_the_chosen_route(kart_atlas, kart_drives):
+def test_a_filter_says_what_holds_of_the_chosen_route(kart_atlas, kart_drives):
     """The newest estimate stays between two ticks, and a reset leaves no trace."""
     live, stream = make_filter(kart_atlas), later(kart_drives, 'ring')[:3000]
     said = []
@@ -43,10 +43,9 @@ def test_every_member_of_a_filter_is_that_of_the_chosen_route(kart_atlas, kart_d
         said += live.push(stamp, sample)
         assert live.latest is (said[-1] if said else None)
     assert said[-1].route
-    public = {name for name, _ in inspect.getmembers(live.chosen) if not name.startswith('_')}
-    for name in public - {'model', 'latest', 'tick_ends', 'correction'}:
-        mine, other = getattr(live, name), getattr(live.chosen, name)
-        assert callable(mine) or repr(mine) == repr(other)
+    assert live.model is kart_atlas
+    assert live.running is kart_atlas.routes[said[-1].route]
+    assert live.limits == limits_of(live.running)
     assert live.counters['received'] == 3000
     live.reset('again')
     assert live.said.status is Status.WAITING
@@ -82,7 +81,7 @@ def test_the_route_that_is_driven_is_found_and_followed_as_by_its_own_model(
     assert np.mean([each.valid for each in late]) > 0.8
     # From some time on the others sleep, and it says what the filter of the route itself says,
     # which started sooner: their ticks end at other stamps.
-    assert len(live.awake) == 1
+    assert len(live.ticks.awake) == 1
     own = feed(make_filter(model), stream)
     track = np.array([each.positions[0] for each in own])
     newest = found[-len(found) // 3 : -1]
@@ -179,11 +178,13 @@ def test_what_is_withheld_says_so_as_a_filter_does_and_what_is_refused_wakes_the
     live.withheld = False
     assert live.said.status is Status.TRACKING
     feed(live, stream[4000:])
-    assert len(live.awake) == 1
+    assert len(live.ticks.awake) == 1
     last_ns, sample = stream[-1]
-    stamps = range(last_ns, last_ns + kart_atlas.window_ns + 20_000_000, 10_000_000)
+    stamps = range(last_ns, last_ns + kart_atlas.window_ns + 300_000_000, 10_000_000)
     assert feed(live, [(stamp, 1e4 * sample) for stamp in stamps[1:]]) == []
-    assert len(live.awake) == len(kart_atlas.members)
+    # Meanwhile the vehicle may have been carried to any route.
+    feed(live, [(stamps[-1] + 10_000_000 * each, sample) for each in range(1, 25)])
+    assert len(live.ticks.awake) == len(kart_atlas.members)
 
 
 @pytest.mark.slow
@@ -194,7 +195,7 @@ def test_one_wild_stamp_starts_no_search(wrong_ns, kart_atlas, kart_drives):
     live, found = make_filter(kart_atlas), feed(make_filter(kart_atlas), stream)
     again = feed(live, [*stream[:4000], (stamp + wrong_ns, sample), *stream[4000:]])
     assert live.counters['wild_stamp'] == 1
-    assert len(live.awake) == 1
+    assert len(live.ticks.awake) == 1
     assert bits(again) == bits(found)
 
 
@@ -202,6 +203,16 @@ def first_of(kart_drives, name, seconds):
     """Return stamps and samples of the second day, up to that time."""
     stream = later(kart_drives, name)
     return [each for each in stream if each[0] < stream[0][0] + round(1e9 * seconds)]
+
+
+def ticks_of(stream, model):
+    """Return ends and means of the ticks of stamps and samples."""
+    stamps, samples = (
+        np.array([each for each, _ in stream]),
+        np.array([each for _, each in stream]),
+    )
+    ends, means = average_ticks(stamps, samples, model.period_ns)
+    return list(zip(ends.tolist(), means.copy(), strict=True))
 
 
 def true_place(kart_drives, name, stamp):
@@ -216,9 +227,9 @@ def test_the_route_that_is_driven_becomes_the_likeliest_and_its_place_is_known(
     belief = CoarseBelief(kart_atlas.members)
     assert np.allclose(belief.shares, 1.0 / 3.0)
     best, apart = [], []
-    stream = first_of(kart_drives, name, 60.0)
-    for stamp, sample in stream:
-        if belief.push(stamp, sample) and stamp > stream[0][0] + 15e9:
+    stream = ticks_of(first_of(kart_drives, name, 60.0), kart_atlas)
+    for stamp, means in stream:
+        if belief.push(means) and stamp > stream[0][0] + 15e9:
             best.append(int(np.argmax(belief.shares)))
             place = belief.positions[number]
             apart.append(np.linalg.norm(place - true_place(kart_drives, name, stamp)))
@@ -232,11 +243,12 @@ def test_the_route_that_is_driven_becomes_the_likeliest_and_its_place_is_known(
     assert np.allclose(belief.shares, 1.0 / 3.0)
 
 
-@pytest.mark.parametrize('huge', [1e4, 1e200, 1e308, np.nan])
+@pytest.mark.parametrize('huge', [1e4, 1e200, np.nan])
 def test_after_huge_numbers_and_none_it_finds_the_route_again(huge, kart_atlas, kart_drives):
     belief = CoarseBelief(kart_atlas.members)
-    for number, (stamp, sample) in enumerate(first_of(kart_drives, 'hall', 50.0)):
-        belief.push(stamp, np.full(6, huge) if 1000 < number < 1100 else sample)
+    stream = ticks_of(first_of(kart_drives, 'hall', 50.0), kart_atlas)
+    for number, (_, means) in enumerate(stream):
+        belief.push(np.full(6, huge) if 100 < number < 110 else means)
         assert np.isfinite(belief.shares).all()
     assert np.argmax(belief.shares) == 0
 
@@ -246,8 +258,8 @@ def test_a_filter_of_a_route_that_starts_at_places_knows_its_own_at_once(
 ):
     stream, belief = first_of(kart_drives, 'hall', 41.0), CoarseBelief(kart_atlas.members)
     begins = len(first_of(kart_drives, 'hall', 40.0))
-    for stamp, sample in stream[:begins]:
-        belief.push(stamp, sample)
+    for _, means in ticks_of(stream[:begins], kart_atlas):
+        belief.push(means)
     apart = []
     for placed in (False, True):
         live = Filter(kart_atlas.members[0])

@@ -12,7 +12,7 @@ import pytest
 from ring_map import LAP, PERIOD_NS, ring
 from scipy.spatial import cKDTree, KDTree
 
-from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.filtering.filter import make_filter
 from two_manifold_ros.interface.messages import choose_scene
 from two_manifold_ros.model.line_learning import carry_lines
 from two_manifold_ros.model.path_ahead import (

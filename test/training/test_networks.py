@@ -14,7 +14,7 @@ import pytest
 from worlds.network import travel, Yard, yard_network
 
 from two_manifold_ros.evaluation.evaluate import estimates_along
-from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.filtering.filter import make_filter
 from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.model.model import atlas_of, RouteModel
 from two_manifold_ros.model.model_file import load_model, save_model

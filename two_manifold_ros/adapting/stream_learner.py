@@ -22,8 +22,7 @@ from two_manifold_ros.adapting.stream_memory import (
 )
 from two_manifold_ros.adapting.training_material import lap_seconds, Trained, Training, with_news
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.atlas import make_filter
-from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.filter import Filter, make_filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.inspection.lag import parse_position_lag

@@ -18,7 +18,7 @@ import numpy as np
 from two_manifold_ros.cli import options
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
-from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.filtering.filter import make_filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.inspection.shared_places import bag_name
 from two_manifold_ros.interface.assessment import as_the_node, Assessment

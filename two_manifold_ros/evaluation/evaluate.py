@@ -15,7 +15,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError, NoUseError
-from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.filtering.filter import make_filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.fleet import spread
 from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, squared_mahalanobis

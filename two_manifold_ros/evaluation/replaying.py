@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
-from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.filtering.filter import make_filter
 from two_manifold_ros.interface.assessment import (
     as_the_node,
     assess_offline,

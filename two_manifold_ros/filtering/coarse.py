@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
-from two_manifold_ros.rules import BOUNDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 SPAN_S = 0.2
-"""Seconds of an observation, and of a cell at the usual speed; longer where a tick is."""
+"""Seconds of an observation, and of a cell at the usual speed, in whole ticks, at least one."""
 
 STAYS, LEAPS, JUMPS, TAIL = 0.15, 0.1, 1e-3, 10.0
 """
@@ -93,8 +92,8 @@ class CoarseBelief:
 
     def __init__(self, models: Sequence[RouteModel]) -> None:
         # Of slow sensors a tick.
-        self._span_ns = max(round(1e9 * SPAN_S), *(each.period_ns for each in models))
-        self.span_s = 1e-9 * self._span_ns
+        self._span = max(round(SPAN_S * models[0].rate_hz), 1)
+        self.span_s = 1e-9 * self._span * models[0].period_ns
         live = np.logical_and.reduce([each.channels.live for each in models])
         self._live = np.flatnonzero(live)
         # One density for all, so that those of routes are compared with each other.
@@ -137,7 +136,8 @@ class CoarseBelief:
         self.shares[:] = 1.0 / len(self.shares)
         self._chances[:] = (self.shares / np.bincount(routes))[routes]
         self._likeliest[:] = np.unique(routes, return_index=True)[1]
-        self._count = self._ends_ns = 0
+        self._sum[:] = 0.0
+        self._count = 0
 
     def warm_up(self) -> None:
         """Compile the hot loop, and start again."""
@@ -156,22 +156,18 @@ class CoarseBelief:
         placed: Floats = chances / chances.sum()
         return placed
 
-    def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> bool:
-        """Take a sample, as a filter does; return whether that ended a span."""
-        values = np.array(sample, dtype=np.float64)[self._live]
-        if not (np.abs(values) <= BOUNDS.number).all():
-            return False
-        ended = self._count > 0 and not 0 < self._ends_ns - stamp_ns <= self._span_ns
-        # Nothing is as far off as a number whose square is infinite.
-        if ended and not self._update(self._sum / self._count):
-            self.start()
-        if ended or not self._count:
-            self._ends_ns = stamp_ns + self._span_ns
-            self._sum[:] = 0.0
-            self._count = 0
-        self._sum += values
+    def push(self, values: Floats) -> bool:
+        """Take the (c,) means of a tick; return whether that ended a span."""
+        self._sum += values[self._live]
         self._count += 1
-        return ended
+        if self._count < self._span:
+            return False
+        # Nothing is as far off as a number whose square is infinite.
+        if not self._update(self._sum / self._count):
+            self.start()
+        self._sum[:] = 0.0
+        self._count = 0
+        return True
 
     def _update(self, means: Floats) -> bool:
         """Take the means (d,) of the channels over a span, in the units of the samples."""

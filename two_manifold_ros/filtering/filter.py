@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 import math
 import sys
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from two_manifold_ros.compilation import compiled, STORE
 from two_manifold_ros.filtering.estimate import (
     ANYWHERE,
     Estimate,
-    half_axis,
     limits_of,
     make_tick_filter,
     region_of,
@@ -25,6 +24,7 @@ from two_manifold_ros.filtering.status import (
     CAUSES,
     EllipseLimits,
     Finding,
+    half_axis,
     StateMachine,
     Status,
     USABLE,
@@ -98,6 +98,31 @@ def judge_gaussian(
 _NOT_USEFUL = Said(Status.LOST, 'not_useful', f'lost: {CAUSES["not_useful"]}')
 
 
+class Known(NamedTuple):
+    """
+    A route that may be driven: its ``model``, and what estimates of it have to keep to.
+
+    For ``withheld`` see `Filter`. Below a tick filter of its own a model has no ``region``.
+    """
+
+    model: ModelHead
+    limits: EllipseLimits
+    region: Floats
+    withheld: bool
+
+    @classmethod
+    def of(cls, model: ModelHead, ellipse_m: tuple[float, float], *, judged: bool) -> Known:
+        """Return it with the limits in metres, see `limits_of`; with a region if it is judged."""
+        limits, trained = limits_of(model, *ellipse_m), model.trained_model
+        region = region_of(trained, limits.error_m) if judged and trained else ANYWHERE
+        held_out = model.summary.get('validation')
+        # A summary may be anything.
+        errors = held_out if isinstance(held_out, dict) else {}
+        own_m, mean_m = errors.get('followed_m'), errors.get('mean_position_m')
+        withheld = isinstance(own_m, float) and isinstance(mean_m, float) and own_m >= mean_m
+        return cls(model, limits, region, withheld)
+
+
 class Filter:
     """
     Estimate positions from samples of an IMU, or of the sensor that the model was trained on.
@@ -105,25 +130,23 @@ class Filter:
     The same samples give bit-equal estimates. A constant added to all stamps changes nothing but
     the stamps. A sample that cannot be used is counted by its cause and has no other effect.
 
-    Several filters may share a model of any kind, ``running``. Estimates have ``places`` at
-    ``places_hz`` at most, 0 for never. A ``tick_filter`` that is given in place of
-    `make_tick_filter` judges its input by itself. ``limits`` of the ellipse are by default those
-    of `limits_of`. A sample may come ``reorder_ns`` late, below ``JUMP_BACK_NS``, by which all
-    estimates are delayed. The ``correction``, kept over resets, is the difference between the IMU
-    of this vehicle and those of the training.
+    Several filters may share a model of any kind. Of many routes the estimates are of the
+    likeliest, ``running``. They have ``places`` at ``places_hz`` at most, 0 for never. A
+    ``tick_filter`` that is given in place of `make_tick_filter` judges its input by itself. The
+    limits of the ellipse may be given as ``ellipse_m``, see `limits_of`. A sample may come
+    ``reorder_ns`` late, below ``JUMP_BACK_NS``, by which all estimates are delayed. The
+    ``correction``, kept over resets, is the difference between the IMU of this vehicle and those
+    of the training.
 
     Attributes
     ----------
     ticks
         Its filter over ticks.
+    running, limits
+        The model of the route that the newest estimate is of, and the limits of its ellipse.
     withheld
         Whether no position may be used, because in the training, or later, the mean position had
         no larger error than the filter.
-    rivals
-        How much likelier than any unknown road the routes are, all together, that the vehicle may
-        drive on in place of this one; 0 if no other is known.
-    off_route
-        Probability of being off the route as if no other were known; NaN where unknown.
     counters
         Samples received, used and set aside by cause (``non_finite``, ``out_of_range`` and those
         of `Verdict`), ``ticks``, ``gaps``, ``rejected_observations``, ``restarts`` of the belief
@@ -141,17 +164,21 @@ class Filter:
         model: ModelHead,
         places_hz: float = 0.0,
         tick_filter: TickFilter | None = None,
-        limits: EllipseLimits | None = None,
+        ellipse_m: tuple[float, float] = (0.0, 0.0),
         reorder_ns: int = 0,
         correction: Vehicle | None = None,
     ) -> None:
         self._own = len(model.channels.mean)
         self._further = len(model.further_names)
-        self._before = np.zeros((2, self._own if model.network else 0))
+        shakes = any(each.network for each in model.routes.values())
+        self._before = np.zeros((2, self._own if shakes else 0))
         channels = self._own + self._further + self._before.shape[1]
-        self.running = model
+        self._atlas = model if model.is_atlas else None
         self.ticks = tick_filter or make_tick_filter(model, with_places=places_hz > 0.0)
-        self.limits = limits or limits_of(model)
+        judged = tick_filter is None
+        self._known = [Known.of(each, ellipse_m, judged=judged) for each in model.routes.values()]
+        self._route = self.ticks.chosen
+        self.running, self.limits, self._region, self.withheld = self._known[self._route]
         self.correction = correction
         self._averager = TickAverager(channels, model.period_ns, model.max_gap_ns)
         self._gate: StampGate[Floats] = StampGate(model.max_gap_ns, reorder_ns=reorder_ns)
@@ -159,23 +186,14 @@ class Filter:
         self._window = model.window
         self._places_every = math.ceil(model.rate_hz / places_hz) if places_hz else 0
         self._machine = StateMachine(self.limits, model.window, self.ticks.steady)
-        self._region = ANYWHERE
         self._watch: InputWatch | None = None
-        if tick_filter is None and (trained := model.trained_model) is not None:
-            self._region = region_of(trained, self.limits.error_m)
+        if judged and (trained := model.input_model) is not None:
             self._watch = InputWatch(trained)
         self._waits: Said | None = Said(
             Status.WAITING, 'waiting', 'waiting for the first IMU sample'
         )
         self._tick = self._missed = 0
         self._recovering = False
-        held_out = model.summary.get('validation')
-        # A summary may be anything.
-        errors = held_out if isinstance(held_out, dict) else {}
-        own_m, mean_m = errors.get('followed_m'), errors.get('mean_position_m')
-        self.withheld = isinstance(own_m, float) and isinstance(mean_m, float) and own_m >= mean_m
-        self.rivals = 0.0
-        self.off_route = math.nan
         self.counters: Counter[str] = Counter()
         self.latest: Estimate | None = None
         self.used = self.broke = False
@@ -183,7 +201,7 @@ class Filter:
     @property
     def model(self) -> ModelHead:
         """The model with all the routes that it knows."""
-        return self.running
+        return self._atlas or self.running
 
     @property
     def said(self) -> Said:
@@ -214,6 +232,13 @@ class Filter:
 
     def warm_up(self) -> None:
         """Compile every hot loop but of a tick filter that was given: its maker can warm it up."""
+        if self._atlas is not None:
+            self.ticks.warm_up()
+            # The loops of one kind of model are the same.
+            kinds = {(type(each.model), each.model.network is None): each for each in self._known}
+            for each in kinds.values():
+                Filter(each.model).warm_up()
+            return
         model = self.running
         own = np.array(model.channels.mean)
         sample = np.concatenate([own, *(each.channels.mean for each in model.sensors)])
@@ -261,7 +286,7 @@ class Filter:
         of an IMU specific force in m/s^2, then angular rate in rad/s, x y z each. Behind them may
         be those of further sensors, NaN where one is missing.
         """
-        counters, channels = self.counters, self.running.channels
+        counters, channels = self.counters, self.model.channels
         self.used = self.broke = False
         counters['received'] += 1
         values = own = np.array(sample, dtype=np.float64)
@@ -332,6 +357,7 @@ class Filter:
         self.counters['resets'] += 1
         self.latest = None
         self.ticks.start()
+        self._turn()
         self._machine.reset()
         self._tick = self._missed = 0
         self._recovering = False
@@ -341,15 +367,18 @@ class Filter:
         ):
             self._watch.clear()
 
+    def _turn(self) -> None:
+        """Judge by what is known of the route that is followed now."""
+        if self._route != self.ticks.chosen:
+            self._route = self.ticks.chosen
+            self.running, self.limits, self._region, self.withheld = self._known[self._route]
+            self._machine.adopt(self.limits, self.ticks.steady)
+
     def _estimate(self, stamp_ns: int, values: Floats) -> Estimate:
         """Return the estimate of a tick that ended at a stamp with these means (c,)."""
         ticks, tick, counters = self.ticks, self._tick, self.counters
         result = ticks.update(values)
-        self.off_route = off_route = result.off_route
-        if self.rivals > 0.0:
-            # Bayes' rule with the rivals beside any unknown road.
-            weight = (1.0 + self.rivals) * off_route
-            off_route = weight / (1.0 - off_route + weight)
+        self._turn()
         counters['ticks'] += 1
         if not result.standing:
             counters['restarts'] += result.restarted
@@ -362,7 +391,6 @@ class Filter:
         self._recovering = self._recovering and not full
         self._machine.step(
             result._replace(
-                off_route=off_route,
                 window_full=full,
                 recovering=self._recovering,
                 seen=ticks.seen,
@@ -389,11 +417,22 @@ class Filter:
             evidence=result.evidence,
             novelty=result.novelty,
             ellipse_m=ellipse_m,
-            off_route=off_route,
+            off_route=result.off_route,
             places=ticks.places() if asked else None,
+            route=lines.route,
             line=lines.name,
             chances=lines.chances,
             branches=lines.branches,
             fork=lines.fork,
         )
         return self.latest
+
+
+def make_filter(
+    model: ModelHead,
+    places_hz: float = 0.0,
+    ellipse_m: tuple[float, float] = (0.0, 0.0),
+    reorder_ns: int = 0,
+) -> Filter:
+    """Return the filter of any model, of one route or of many; see `Filter` and `limits_of`."""
+    return Filter(model, places_hz, ellipse_m=ellipse_m, reorder_ns=reorder_ns)

@@ -41,10 +41,12 @@ class TickFilter(ABC):
     """
     A filter over ticks, without stamps.
 
-    Its status is better after ``steady`` ticks in a row that are. ``lines`` say which line of a
-    network was driven at the last tick, and its branches.
+    Its status is better after ``steady`` ticks in a row that are. ``lines`` say which route or
+    line was driven at the last tick, and its branches. All else that it says, also before it has
+    seen a tick, is about the route ``chosen``, a number in the order of `ModelHead.routes`.
     """
 
+    chosen = 0
     steady = MOST_STEADY
     lines = LineState()
     belief: Belief | RememberingBelief | RouteBelief
@@ -73,6 +75,9 @@ class TickFilter(ABC):
     def places(self) -> Floats | None:
         """Return the (m, 3) modes of the position; ``None`` if they are not known."""
         return None
+
+    def warm_up(self) -> None:  # noqa: B027 - of an atlas alone
+        """Compile the hot loops that no filter of one route has."""
 
     def lose(self) -> None:  # noqa: B027 - of a network alone
         """Know, after a start, that no drive begins here: nothing shows the place then."""

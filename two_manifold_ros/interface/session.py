@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.atlas import make_filter
-from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.filter import Filter, make_filter
 from two_manifold_ros.filtering.status import Finding, USABLE
 from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.interface.assessment import format_duration, InputLimits, rejections, WORDS
