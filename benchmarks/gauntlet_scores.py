@@ -22,7 +22,7 @@ from two_manifold_ros.model.model import atlas_of
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import train_model
+from two_manifold_ros.training.train import train_model, with_one_rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -173,6 +173,7 @@ def trained(recordings: Sequence[Recording], routes: Sequence[str], method: str)
     settings = TrainingSettings(method=method)
     if not routes:
         return train_model(recordings, settings)
+    settings = with_one_rate([[each] for each in recordings], settings)
     pairs = zip(routes, recordings, strict=True)
     return atlas_of({name: train_model([each], settings) for name, each in pairs})
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models of several routes, and of what several robots kept, on the command line."""
 
+from dataclasses import replace
 import json
 import time
 
@@ -105,6 +106,19 @@ def test_a_route_of_no_use_is_named_and_left_out(command, bags, tmp_path, monkey
     poor.append(str(bags['hall_0']))
     assert training(status=NO_USE).err.startswith('two-manifold: error: ')
     assert not path.exists()
+
+
+def test_a_map_of_another_rate_is_not_put_into_an_atlas(command, files, tmp_path):
+    path, other = tmp_path / 'atlas.npz', tmp_path / 'hall.npz'
+    hall = load_model(files / 'hall.npz')
+    save_model(replace(hall, rate_hz=5.0, period_ns=200_000_000), other)
+    # Whichever name it has, the rate is that of the routes that stay.
+    command('atlas', 'add', files / 'hall.npz', files / 'ring.npz', '-o', path)
+    for given in (other, f'zero={other}'):
+        said = command.refused('atlas', 'add', given, '-o', path)
+        assert 'ticks at 5 Hz' in said
+        assert '--rate 10' in said
+    assert list(load_model(path).routes) == ['hall', 'ring']
 
 
 def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):

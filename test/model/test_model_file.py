@@ -504,6 +504,17 @@ def test_what_does_not_go_together_is_refused(slot_car_model, sensed_model, spec
     for routes, words in (
         ({'a': slot_car_model, 'b': spectral_model}, '--method route'),
         ({'a': slot_car_model, 'b': sensed_model}, 'b: it takes other sensors than a'),
+        (
+            {
+                'b': slot_car_model,
+                'a': replace(slot_car_model, rate_hz=5.0, period_ns=200_000_000),
+            },
+            'a: it ticks at 5 Hz, but b and so the atlas at 10 Hz: .* --rate 10',
+        ),
+        (
+            {'a': slot_car_model, 'b': replace(slot_car_model, horizons=(0, 5))},
+            '--horizons 0,5,20',
+        ),
         ({}, 'at least one'),
     ):
         with pytest.raises(InputError, match=words):
@@ -530,6 +541,10 @@ def test_the_file_holds_its_routes(sensed_model, tmp_path):
         (lambda header, _: header.pop('routes'), 'does not fit together'),
         (lambda _, arrays: arrays.update({'routes.7.x': np.zeros(2)}), 'more than its routes'),
         (lambda header, _: header['routes'][0].update(rate_hz=-1.0), 'route a: the model is'),
+        (
+            lambda header, _: header['routes'][1].update(rate_hz=5.0, period_ns=200_000_000),
+            'm.npz: b: it ticks at 5 Hz, but a and so the atlas at 10 Hz: .* --rate 10',
+        ),
     ],
 )
 def test_an_atlas_that_does_not_fit_is_refused_in_one_sentence(change, words, slot_car_model):

@@ -127,14 +127,17 @@ def test_after_a_long_gap_it_is_off_the_network_even_where_it_stands(yard_model,
 
 
 def test_a_filter_that_takes_over_on_the_way_does_not_begin_at_the_depot(
-    yard_model, errands, forked_model
+    yard_model, errands, kart_atlas
 ):
     imu = errands[0].imu
     # A cart that stands, at its depot or in an aisle.
     past = [
         (int(imu.stamps[0]) + 20_000_000 * count, imu.samples[count % 50]) for count in range(1500)
     ]
-    for model in (yard_model, atlas_of({'yard': yard_model, 'fork': forked_model})):
+    # Of no road that is driven here, at the same ticks.
+    head = {name: getattr(yard_model, name) for name in ('rate_hz', 'period_ns', 'horizons')}
+    ring = replace(kart_atlas.routes['ring'], **head)
+    for model in (yard_model, atlas_of({'yard': yard_model, 'ring': ring})):
         for seen, valid in ((past, False), ([], True)):
             taken = Successor(partial(make_filter, model), seen, at_once=True)
             for sample in [] if seen else past:

@@ -183,9 +183,8 @@ class Filter:
         self._averager = TickAverager(channels, model.period_ns, model.max_gap_ns)
         self._gate: StampGate[Floats] = StampGate(model.max_gap_ns, reorder_ns=reorder_ns)
         self._reorder_ns = reorder_ns
-        self._window = model.window
         self._places_every = math.ceil(model.rate_hz / places_hz) if places_hz else 0
-        self._machine = StateMachine(self.limits, model.window, self.ticks.steady)
+        self._machine = StateMachine(self.limits, self.running.window, self.ticks.steady)
         self._watch: InputWatch | None = None
         if judged and (trained := model.input_model) is not None:
             self._watch = InputWatch(trained)
@@ -329,12 +328,12 @@ class Filter:
             ticks = round((stamp_ns - began + self._gate.aside_ns) / period_ns)
             # Gaps with less than a tick between them are one.
             self._missed += ticks
-            if self._missed > self._window or not self._tick:
+            if self._missed > self.running.window or not self._tick:
                 self._reset(stamp_ns)
                 # Wherever it got to meanwhile.
                 self.ticks.lose()
             else:
-                self._recovering = self._recovering or self.ticks.seen >= self._window
+                self._recovering = self._recovering or self.ticks.seen >= self.running.window
                 self.ticks.coast(ticks)
                 self._machine.pause()
                 self._tick += ticks
@@ -372,7 +371,7 @@ class Filter:
         if self._route != self.ticks.chosen:
             self._route = self.ticks.chosen
             self.running, self.limits, self._region, self.withheld = self._known[self._route]
-            self._machine.adopt(self.limits, self.ticks.steady)
+            self._machine.adopt(self.limits, self.running.window, self.ticks.steady)
 
     def _estimate(self, stamp_ns: int, values: Floats) -> Estimate:
         """Return the estimate of a tick that ended at a stamp with these means (c,)."""
@@ -387,7 +386,7 @@ class Filter:
         state = ticks.belief.state.copy()
         # The one check of all numbers: without an ellipse no estimate is valid.
         ellipse_m, outside = judge_gaussian(state, means, covariances, self._region)
-        full = ticks.seen >= self._window
+        full = ticks.seen >= self.running.window
         self._recovering = self._recovering and not full
         self._machine.step(
             result._replace(

@@ -203,13 +203,12 @@ class StateMachine:
     likely = 0.5
 
     def __init__(self, limits: EllipseLimits, window: int, steady: int = MOST_STEADY) -> None:
-        self._window = window
-        self.adopt(limits, steady)
+        self.adopt(limits, window, steady)
         self.reset()
 
-    def adopt(self, limits: EllipseLimits, steady: int) -> None:
+    def adopt(self, limits: EllipseLimits, window: int, steady: int) -> None:
         """Judge the ticks from now on by these, as those of another route."""
-        self._limits, self._steady = limits, steady
+        self._limits, self._window, self._steady = limits, window, steady
 
     def reset(self) -> None:
         """Forget everything."""

@@ -675,18 +675,18 @@ def _shared_channels(members: Sequence[RouteModel]) -> Channels:
     )
 
 
-def _unlike(model: RouteModel, first: RouteModel) -> str:
-    """Return why a map does not fit the first one of an atlas, with a cure; empty if it does."""
+def _unlike(model: RouteModel, name: str, first: RouteModel) -> str:
+    """Return why a map does not fit the first of an atlas, and a cure; empty if it does."""
     ahead, others = (','.join(map(str, each.horizons)) for each in (model, first))
     if model.rate_hz != first.rate_hz:
         return (
-            f'it ticks at {model.rate_hz:g} Hz, and the other routes of the atlas at '
+            f'it ticks at {model.rate_hz:g} Hz, but {name} and so the atlas at '
             f'{first.rate_hz:g} Hz: train it again with --rate {first.rate_hz:g}'
         )
     if ahead != others:
         return (
-            f'it predicts {ahead} ticks ahead, and the other routes of the atlas {others}: train '
-            f'it again with --horizons {others}'
+            f'it predicts {ahead} ticks ahead, but {name} and so the atlas {others}: train it '
+            f'again with --horizons {others}'
         )
     unlike = {
         'takes other channels': model.channels.names != first.channels.names,
@@ -696,7 +696,7 @@ def _unlike(model: RouteModel, first: RouteModel) -> str:
         ),
     }
     words = next(filter(unlike.get, unlike), '')
-    return f'it {words} than the other routes: train all on the same topics' if words else ''
+    return f'it {words} than {name}: train both on the same topics' if words else ''
 
 
 def atlas_of(routes: Mapping[str, ModelHead]) -> AtlasModel:
@@ -736,8 +736,9 @@ def atlas_of(routes: Mapping[str, ModelHead]) -> AtlasModel:
             'in training), or take one of the maps out'
         )
         raise InputError(msg)
+    first = next(iter(known.items()))
     for name, each in known.items():
-        if trouble := _unlike(each, next(iter(known.values()))):
+        if trouble := _unlike(each, *first):
             msg = f'{name}: {trouble}'
             raise InputError(msg)
     head = {each.name: getattr(members[0], each.name) for each in fields(ModelHead)}
