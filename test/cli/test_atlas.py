@@ -108,19 +108,6 @@ def test_a_route_of_no_use_is_named_and_left_out(command, bags, tmp_path, monkey
     assert not path.exists()
 
 
-def test_a_map_of_another_rate_is_not_put_into_an_atlas(command, files, tmp_path):
-    path, other = tmp_path / 'atlas.npz', tmp_path / 'hall.npz'
-    hall = load_model(files / 'hall.npz')
-    save_model(replace(hall, rate_hz=5.0, period_ns=200_000_000), other)
-    # Whichever name it has, the rate is that of the routes that stay.
-    command('atlas', 'add', files / 'hall.npz', files / 'ring.npz', '-o', path)
-    for given in (other, f'zero={other}'):
-        said = command.refused('atlas', 'add', given, '-o', path)
-        assert 'ticks at 5 Hz' in said
-        assert '--rate 10' in said
-    assert list(load_model(path).routes) == ['hall', 'ring']
-
-
 def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
     path = tmp_path / 'atlas.npz'
     hall, ring = (files / f'{name}.npz' for name in ('hall', 'ring'))
@@ -138,6 +125,11 @@ def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
     assert 'known routes' in command.words('info', path)
     named = [each['name'] for each in command.json('info', path)['routes']]
     assert named == ['hall', 'oval', 'ring']
+    # The rate is that of the routes that stay, whatever the name of the other one.
+    other = tmp_path / 'hall.npz'
+    save_model(replace(load_model(hall), rate_hz=5.0, period_ns=200_000_000), other)
+    for given in (other, f'zero={other}'):
+        assert '--rate 10' in command.refused('atlas', 'add', given, '-o', path)
 
 
 @pytest.mark.parametrize(

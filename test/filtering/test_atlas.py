@@ -187,16 +187,22 @@ def test_what_is_withheld_says_so_as_a_filter_does_and_what_is_refused_wakes_the
     assert len(live.ticks.awake) == len(kart_atlas.members)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize('wrong_ns', [3600 * 10**9, -3600 * 10**9])
-def test_one_wild_stamp_starts_no_search(wrong_ns, kart_atlas, kart_drives):
-    stream = later(kart_drives, 'hall')[:5000]
-    stamp, sample = stream[4000]
-    live, found = make_filter(kart_atlas), feed(make_filter(kart_atlas), stream)
-    again = feed(live, [*stream[:4000], (stamp + wrong_ns, sample), *stream[4000:]])
-    assert live.counters['wild_stamp'] == 1
-    assert len(live.ticks.awake) == 1
-    assert bits(again) == bits(found)
+def test_what_is_usual_on_one_route_is_in_range_on_all_and_a_turned_imu_is_named(
+    kart_atlas, kart_drives
+):
+    hall, ring = kart_atlas.routes['hall'], kart_atlas.routes['ring']
+    narrow = replace(ring.channels, limit=0.01 * ring.channels.limit)
+    live = make_filter(atlas_of({'hall': hall, 'a ring': replace(ring, channels=narrow)}))
+    feed(live, later(kart_drives, 'hall')[:3000])
+    assert live.counters['used'] == 3000
+    assert live.finding is None
+    live.reset('turned about z')
+    signs = np.array([-1.0, -1.0, 1.0, -1.0, -1.0, 1.0])
+    causes = set()
+    for stamp, sample in later(kart_drives, 'hall')[:6000]:
+        live.push(stamp, signs * sample)
+        causes.add('' if live.finding is None else live.finding.cause)
+    assert causes == {'', 'turned_about_z'}
 
 
 def first_of(kart_drives, name, seconds):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import deque
+import itertools
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from two_manifold_ros.filtering.status import half_axis, StateMachine, TickDiagn
 from two_manifold_ros.filtering.tracker import RouteTracker, TickFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from two_manifold_ros.model.model import AtlasModel, RouteModel
     from two_manifold_ros.typing import Bools, Floats
@@ -44,7 +45,7 @@ MOST_ODDS = 1e12
 
 
 class Heard(NamedTuple):
-    """What the tracker of a route said at a tick, with where it puts the vehicle."""
+    """What the tracker of a route said at a tick, and where it puts the vehicle."""
 
     shown: TickDiagnostics
     positions: Floats
@@ -54,10 +55,10 @@ class Heard(NamedTuple):
 
 class KnownRoute:
     """
-    One route of an atlas: its ``tracker``, and what that ``heard`` at the newest tick.
+    One route of an atlas: its ``tracker``, and what that said at the newest tick, if it is heard.
 
-    It is ``None`` while the route sleeps, or has to catch up with ticks of the past. The ``odds``
-    say how much likelier the route is than any unknown road.
+    It is not while it sleeps, or has to catch up with ticks of the past. The ``odds`` say how much
+    likelier the route is than any unknown road.
     """
 
     def __init__(self, name: str, model: RouteModel, *, with_places: bool) -> None:
@@ -71,11 +72,12 @@ class KnownRoute:
         """Say nothing more."""
         self._behind.clear()
         self.heard: Heard | None = None
-        self.odds = 0.0
+        self.awake, self.odds = False, 0.0
 
     def wake(self, past: Iterable[Floats] = ()) -> None:
         """Start anywhere, and catch up with ticks of the ``past``."""
         self.sleep()
+        self.awake = True
         self.tracker.start()
         self._behind.extend(past)
 
@@ -87,19 +89,13 @@ class KnownRoute:
 
     def take(self, values: Floats) -> None:
         """Take the (c,) means of a tick; only what is said about the present counts."""
-        tracker = self.tracker
         self._behind.append(values)
         for _ in range(min(CATCH_UP, len(self._behind))):
-            shown = tracker.update(self._behind.popleft())
+            shown = self.tracker.update(self._behind.popleft())
         if not self._behind:
-            means, covariances = tracker.read()
+            means, covariances = self.tracker.read()
             self.heard = Heard(shown, means[:-1], means[-1], half_axis(covariances[0]))
             self.odds = (1.0 - shown.off_route) / max(shown.off_route, 1.0 / MOST_ODDS)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether it has seen a window."""
-        return self.tracker.seen >= self.model.window
 
     def chances(self, chance: float) -> dict[str, float]:
         """Return the chances of its lines, or of the route itself if it has none."""
@@ -112,10 +108,24 @@ class KnownRoute:
     def ways(self, heard: Heard, chance: float) -> list[Branch]:
         """Return the ways ahead on it, whose chances sum to that of the route."""
         lines = self.tracker.lines
-        if not lines.branches:
-            return [Branch(lines.name or self.name, chance, self._ahead_s, heard.positions)]
-        whole = sum(each.chance for each in lines.branches) or 1.0
-        return [each._replace(chance=chance * each.chance / whole) for each in lines.branches]
+        alone = Branch(lines.name or self.name, 1.0, self._ahead_s, heard.positions)
+        ways = lines.branches or (alone,)
+        whole = sum(each.chance for each in ways) or 1.0
+        return [each._replace(chance=chance * each.chance / whole) for each in ways]
+
+
+def _said(
+    routes: Sequence[KnownRoute], chosen: int, chances: Floats, heard: dict[int, Heard]
+) -> LineState:
+    """Return the chances of all routes and lines, and the ways ahead on those in ``heard``."""
+    by_name: dict[str, float] = {}
+    for route, chance in zip(routes, chances.tolist(), strict=True):
+        by_name |= route.chances(chance)
+    own, *others = (routes[each].ways(said, float(chances[each])) for each, said in heard.items())
+    branches = own + sorted(itertools.chain(*others), key=lambda each: -each.chance)
+    branched = tuple(branches) if len(branches) > 1 else ()
+    lines = routes[chosen].tracker.lines
+    return LineState(lines.name, by_name, branched, lines.fork, routes[chosen].name)
 
 
 class AtlasTracker(TickFilter):
@@ -129,8 +139,7 @@ class AtlasTracker(TickFilter):
 
     While one route is known to be driven the others sleep. When it is left, or a stream starts
     again, at most ``MOST_AWAKE`` routes are followed: the likeliest by a `CoarseBelief` on all,
-    each from where that sees the vehicle, and on a network from nowhere. A route that sleeps is to
-    those that are followed as in the coarse belief. ``awake`` are the numbers of those.
+    each from where that sees the vehicle, and on a network from nowhere.
     """
 
     def __init__(self, model: AtlasModel, *, with_places: bool = False) -> None:
@@ -141,9 +150,13 @@ class AtlasTracker(TickFilter):
         planes = [(each.frame_id, each.origin) for each in model.members]
         self._planes = np.array([planes.index(each) for each in planes])
         self._coarse = CoarseBelief(model.members)
-        self._window = model.window
         self._recent: deque[Floats] = deque(maxlen=model.window)
         self.start()
+
+    @property
+    def awake(self) -> list[int]:
+        """Numbers of the routes that are followed."""
+        return [number for number, each in enumerate(self._routes) if each.awake]
 
     @property
     def seen(self) -> int:
@@ -156,22 +169,16 @@ class AtlasTracker(TickFilter):
             each.sleep()
         self._coarse.start()
         self._recent.clear()
-        self.awake = [0]
-        self._routes[0].wake()
         self._choose(0)
-        self._settled = self._searched = self._found = False
-        self._fresh = True
+        self._routes[0].wake()
+        self._settled = self._searched = self._found = self._lost = False
         # Ticks in a row at which one route was as good as sure, and the chosen one was left.
         self._known = self._left = 0
 
     def lose(self) -> None:
         """Know, after a start, that no drive begins here."""
-        self._fresh = False
+        self._lost = True
         self._routes[self.chosen].tracker.lose()
-
-    def warm_up(self) -> None:
-        """Compile the loop of the coarse belief, and start again."""
-        self._coarse.warm_up()
 
     def coast(self, ticks: int) -> None:
         """Move on by some ticks without observations on all routes that are followed."""
@@ -189,56 +196,55 @@ class AtlasTracker(TickFilter):
 
     def update(self, values: Floats) -> TickDiagnostics:
         """Take the (c,) means of one tick; return what the chosen route is by all of them."""
-        values = values.copy()
+        values, routes = values.copy(), self._routes
         if (self._coarse.push(values) or not self._searched) and not self._settled:
             self._search()
         self._recent.append(values)
         for number in self.awake:
-            self._routes[number].take(values)
-        heard = {each: said for each in self.awake if (said := self._routes[each].heard)}
-        odds = self._odds([*heard])
+            routes[number].take(values)
+        heard = {number: each.heard for number, each in enumerate(routes) if each.heard}
+        own = odds = np.array([each.odds for each in routes])
+        if not self._settled:
+            # The odds of routes that are not heard, by those of the ones that are.
+            those, shares = [*heard], self._coarse.shares
+            times = odds[those].sum() / max(shares[those].sum(), 1.0 / MOST_ODDS)
+            odds = np.minimum(times * shares, MOST_ODDS)
+            odds[those] = own[those]
         chances = odds / (1.0 + odds.sum())
         self._choose(self._likeliest(chances, heard))
-        agree = self._agree(self.chosen, heard)
-        self.lines = self._named(chances, agree, heard)
-        # Bayes' rule with the rivals beside any unknown road.
-        shown = heard[self.chosen].shown
-        weight = (1.0 + float(odds[~agree].sum())) * shown.off_route
+        chosen, agree = heard[self.chosen], self._agree(self.chosen, heard)
+        ways = {self.chosen: chosen}
+        # Where one route is as good as sure there is no other branch to look for.
+        if chances[self.chosen] < 1.0 - StateMachine.leaving:
+            beside = ~agree & (self._planes == self._planes[self.chosen])
+            beside &= chances >= StateMachine.leaving
+            ways |= {each: heard[each] for each in heard if beside[each]}
+        self.lines = _said(routes, self.chosen, chances, ways)
         self._settle(chances)
-        return shown._replace(off_route=weight / (1.0 - shown.off_route + weight))
+        # Bayes' rule with the rivals beside any unknown road.
+        off_route = chosen.shown.off_route
+        weight = (1.0 + float(odds[~agree].sum())) * off_route
+        return chosen.shown._replace(off_route=weight / (1.0 - off_route + weight))
 
     def _choose(self, number: int) -> None:
-        self.chosen = number
-        tracker = self._routes[number].tracker
+        self.chosen, tracker = number, self._routes[number].tracker
         self.belief, self.steady = tracker.belief, tracker.steady
 
-    def _odds(self, heard: list[int]) -> Floats:
-        """Return the odds of all routes (R,), in a search those of others by the ones heard."""
-        odds, shares = np.array([each.odds for each in self._routes]), self._coarse.shares
-        if not self._settled:
-            times = odds[heard].sum() / max(shares[heard].sum(), 1.0 / MOST_ODDS)
-            known, odds = odds, np.minimum(times * shares, MOST_ODDS)
-            odds[heard] = known[heard]
-        return odds
-
     def _likeliest(self, chances: Floats, heard: dict[int, Heard]) -> int:
-        """Return the likeliest route that a tracker is heard on."""
-        chosen = self.chosen
-        left = self._routes[chosen].odds < 1.0
+        """Return the likeliest route that is heard."""
+        chosen, routes = self.chosen, self._routes
         # Once one was known, none takes its place before it has seen a window.
-        filled = [each for each in heard if self._routes[each].is_full]
-        candidates = heard if not filled or (left and not self._found) else filled
+        full = [each for each in heard if routes[each].tracker.seen >= routes[each].model.window]
         # A tracker compares its route with unknown roads, the coarse belief routes with each
         # other; where all are followed it has nothing to add.
-        shares = self._coarse.shares
-        if len(self.awake) == len(self._routes):
-            shares = np.ones(len(shares))
-        odds = {each: float(chances[each] * math.sqrt(shares[each])) for each in candidates}
-        best = max(odds, key=lambda each: (odds[each], each == chosen))
-        if best == chosen or chosen not in odds:
+        known = 1.0 if len(self.awake) == len(routes) else np.sqrt(self._coarse.shares)
+        odds = chances * known
+        few = full if full and (self._found or routes[chosen].odds >= 1.0) else [*heard]
+        best = max(few, key=lambda each: (odds[each], each == chosen))
+        if chosen not in few:
             return best
         # Two at the same place would take turns.
-        fits = self._routes[chosen].odds * StateMachine.leaving > 1.0
+        fits = routes[chosen].odds * StateMachine.leaving > 1.0
         stays = fits or odds[best] <= TIMES * odds[chosen]
         return chosen if stays and self._agree(chosen, heard)[best] else best
 
@@ -251,47 +257,29 @@ class AtlasTracker(TickFilter):
         difference within a cell to either side, and no direction.
         """
         own, coarse = heard[number], self._coarse.positions
-        cells_m = 2.0 * self._coarse.span_s * float(np.linalg.norm(own.velocity))
-        apart_m = [
-            np.linalg.norm(coarse - each, axis=1) for each in (own.positions[0], coarse[number])
-        ]
-        agree: Bools = np.minimum(*apart_m) <= cells_m
+        cells_m = 2.0 * self._coarse.span_s * np.linalg.norm(own.velocity)
+        seen = own.positions[0], coarse[number]
+        apart_m = np.min([np.linalg.norm(coarse - each, axis=1) for each in seen], axis=0)
+        agree: Bools = apart_m <= cells_m
         for each, other in heard.items():
-            off_m = float(np.linalg.norm(other.positions[0] - own.positions[0]))
-            reaches = off_m <= math.hypot(own.ellipse_m, other.ellipse_m)
-            agree[each] = reaches and own.velocity @ other.velocity >= 0.0
+            apart_m = np.linalg.norm(other.positions[0] - own.positions[0])
+            near = apart_m <= math.hypot(own.ellipse_m, other.ellipse_m)
+            agree[each] = near and own.velocity @ other.velocity >= 0.0
         agree &= self._planes == self._planes[number]
         agree[number] = True
         return agree
 
-    def _named(self, chances: Floats, agree: Bools, heard: dict[int, Heard]) -> LineState:
-        """Return the chances of all routes and lines, and the ways ahead on those that may be."""
-        chosen, own = self._routes[self.chosen], self._routes[self.chosen].tracker.lines
-        branches = chosen.ways(heard[self.chosen], float(chances[self.chosen]))
-        others: list[Branch] = []
-        # Where one route is as good as sure there is no other branch to look for.
-        if chances[self.chosen] < 1.0 - StateMachine.leaving:
-            rivals = ~agree & (self._planes == self._planes[self.chosen])
-            for each, other in heard.items():
-                likely = chances[each] >= StateMachine.leaving
-                if rivals[each] and likely and not math.isnan(other.ellipse_m):
-                    others += self._routes[each].ways(other, float(chances[each]))
-        branches += sorted(others, key=lambda each: -each.chance)
-        by_name: dict[str, float] = {}
-        for route, chance in zip(self._routes, chances.tolist(), strict=True):
-            by_name |= route.chances(chance)
-        branched = tuple(branches) if len(branches) > 1 else ()
-        return LineState(own.name, by_name, branched, own.fork, chosen.name)
-
     def _settle(self, chances: Floats) -> None:
         """Let those sleep that are out of the question, or search again where one was left."""
-        chosen = self._routes[self.chosen]
+        chosen, window = self._routes[self.chosen], self._recent.maxlen or 0
         self._known = self._known + 1 if chances[self.chosen] > 1.0 - StateMachine.leaving else 0
         self._left = self._left + 1 if chosen.odds < 1.0 else 0
-        if self._known > self._window:
+        if self._known > window:
             self._settled = self._found = True
-            self._let_sleep(each for each in self.awake if chances[each] <= FAINT)
-        elif self._settled and 2 * self._left > self._window:
+            for each in self.awake:
+                if chances[each] <= FAINT:
+                    self._routes[each].sleep()
+        elif self._settled and 2 * self._left > window:
             # Follow other routes as if they had been followed for the last window already.
             self._settled = False
             self._search()
@@ -302,27 +290,20 @@ class AtlasTracker(TickFilter):
     def _search(self) -> None:
         """Follow the routes that are the likeliest by the coarse belief."""
         begins, self._searched = not self._searched, True
-        shares = self._coarse.shares
-        least = UNLIKELY * shares.max()
+        shares, routes = self._coarse.shares, self._routes
+        likely = shares >= UNLIKELY * shares.max()
         for number in np.argsort(-shares, kind='stable')[:MOST_AWAKE].tolist():
-            if number in self.awake or shares[number] < least:
+            awake, route = self.awake, routes[number]
+            if route.awake or not likely[number]:
                 continue
-            if len(self.awake) == MOST_AWAKE:
-                others = set(self.awake) - {self.chosen}
-                weakest = min(others, key=lambda each: (shares[each], each))
+            if len(awake) == MOST_AWAKE:
+                weakest = min({*awake} - {self.chosen}, key=lambda each: (shares[each], each))
                 if shares[number] < TIMES * shares[weakest]:
                     continue
-                self._let_sleep([weakest])
-            route = self._routes[number]
+                routes[weakest].sleep()
             route.wake()
-            self.awake.append(number)
-            if not (begins and self._fresh):
+            if self._lost or not begins:
                 route.tracker.lose()
             # At the start a tracker knows more of where drives begin.
             if not begins and route.model.network is None:
                 route.tracker.place(self._coarse.places(number))
-
-    def _let_sleep(self, numbers: Iterable[int]) -> None:
-        for each in {*numbers} - {self.chosen}:
-            self._routes[each].sleep()
-            self.awake.remove(each)

@@ -136,13 +136,7 @@ class CoarseBelief:
         self.shares[:] = 1.0 / len(self.shares)
         self._chances[:] = (self.shares / np.bincount(routes))[routes]
         self._likeliest[:] = np.unique(routes, return_index=True)[1]
-        self._sum[:] = 0.0
-        self._count = 0
-
-    def warm_up(self) -> None:
-        """Compile the hot loop, and start again."""
-        self._update(self._sum)
-        self.start()
+        self._sum[:], self._count = 0.0, 0
 
     @property
     def positions(self) -> Floats:
@@ -153,8 +147,7 @@ class CoarseBelief:
         """Return the chances of the places of a route (P,), which sum to one."""
         cells = self._cells[route]
         chances = self._chances[cells] / np.bincount(cells)[cells]
-        placed: Floats = chances / chances.sum()
-        return placed
+        return np.asarray(chances / chances.sum())
 
     def push(self, values: Floats) -> bool:
         """Take the (c,) means of a tick; return whether that ended a span."""
@@ -162,19 +155,15 @@ class CoarseBelief:
         self._count += 1
         if self._count < self._span:
             return False
-        # Nothing is as far off as a number whose square is infinite.
-        if not self._update(self._sum / self._count):
-            self.start()
-        self._sum[:] = 0.0
-        self._count = 0
-        return True
-
-    def _update(self, means: Floats) -> bool:
-        """Take the means (d,) of the channels over a span, in the units of the samples."""
-        return _follow(
-            self._whitening @ means, *self._known, self._chances, self._once, self._twice,
-            self.shares, self._likeliest,
+        finite = _follow(
+            self._whitening @ (self._sum / self._count), *self._known, self._chances, self._once,
+            self._twice, self.shares, self._likeliest,
         )  # fmt: skip
+        # Nothing is as far off as a number whose square is infinite.
+        if not finite:
+            self.start()
+        self._sum[:], self._count = 0.0, 0
+        return True
 
 
 def _expected(model: RouteModel, live: Bools) -> tuple[Floats, Floats]:

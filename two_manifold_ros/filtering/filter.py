@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 import math
 import sys
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from two_manifold_ros.filtering.estimate import (
 from two_manifold_ros.filtering.input_watch import InputWatch
 from two_manifold_ros.filtering.status import (
     CAUSES,
-    EllipseLimits,
     Finding,
     half_axis,
     StateMachine,
@@ -98,31 +97,6 @@ def judge_gaussian(
 _NOT_USEFUL = Said(Status.LOST, 'not_useful', f'lost: {CAUSES["not_useful"]}')
 
 
-class Known(NamedTuple):
-    """
-    A route that may be driven: its ``model``, and what estimates of it have to keep to.
-
-    For ``withheld`` see `Filter`. Below a tick filter of its own a model has no ``region``.
-    """
-
-    model: ModelHead
-    limits: EllipseLimits
-    region: Floats
-    withheld: bool
-
-    @classmethod
-    def of(cls, model: ModelHead, ellipse_m: tuple[float, float], *, judged: bool) -> Known:
-        """Return it with the limits in metres, see `limits_of`; with a region if it is judged."""
-        limits, trained = limits_of(model, *ellipse_m), model.trained_model
-        region = region_of(trained, limits.error_m) if judged and trained else ANYWHERE
-        held_out = model.summary.get('validation')
-        # A summary may be anything.
-        errors = held_out if isinstance(held_out, dict) else {}
-        own_m, mean_m = errors.get('followed_m'), errors.get('mean_position_m')
-        withheld = isinstance(own_m, float) and isinstance(mean_m, float) and own_m >= mean_m
-        return cls(model, limits, region, withheld)
-
-
 class Filter:
     """
     Estimate positions from samples of an IMU, or of the sensor that the model was trained on.
@@ -163,9 +137,9 @@ class Filter:
         self,
         model: ModelHead,
         places_hz: float = 0.0,
-        tick_filter: TickFilter | None = None,
         ellipse_m: tuple[float, float] = (0.0, 0.0),
         reorder_ns: int = 0,
+        tick_filter: TickFilter | None = None,
         correction: Vehicle | None = None,
     ) -> None:
         self._own = len(model.channels.mean)
@@ -175,19 +149,17 @@ class Filter:
         channels = self._own + self._further + self._before.shape[1]
         self._atlas = model if model.is_atlas else None
         self.ticks = tick_filter or make_tick_filter(model, with_places=places_hz > 0.0)
-        judged = tick_filter is None
-        self._known = [Known.of(each, ellipse_m, judged=judged) for each in model.routes.values()]
-        self._route = self.ticks.chosen
-        self.running, self.limits, self._region, self.withheld = self._known[self._route]
+        self._known = [(each, limits_of(each, *ellipse_m)) for each in model.routes.values()]
         self.correction = correction
         self._averager = TickAverager(channels, model.period_ns, model.max_gap_ns)
         self._gate: StampGate[Floats] = StampGate(model.max_gap_ns, reorder_ns=reorder_ns)
         self._reorder_ns = reorder_ns
         self._places_every = math.ceil(model.rate_hz / places_hz) if places_hz else 0
-        self._machine = StateMachine(self.limits, self.running.window, self.ticks.steady)
+        self._machine = StateMachine(self._known[0][1], model.window, self.ticks.steady)
         self._watch: InputWatch | None = None
-        if judged and (trained := model.input_model) is not None:
+        if tick_filter is None and (trained := model.input_model) is not None:
             self._watch = InputWatch(trained)
+        self._follow(self.ticks.chosen)
         self._waits: Said | None = Said(
             Status.WAITING, 'waiting', 'waiting for the first IMU sample'
         )
@@ -231,14 +203,11 @@ class Filter:
 
     def warm_up(self) -> None:
         """Compile every hot loop but of a tick filter that was given: its maker can warm it up."""
-        if self._atlas is not None:
-            self.ticks.warm_up()
-            # The loops of one kind of model are the same.
-            kinds = {(type(each.model), each.model.network is None): each for each in self._known}
-            for each in kinds.values():
-                Filter(each.model).warm_up()
-            return
-        model = self.running
+        model = self.model
+        if model.is_atlas:
+            # The loops of one kind of route are the same.
+            for each in {each.network is None: each for each in model.routes.values()}.values():
+                Filter(each).warm_up()
         own = np.array(model.channels.mean)
         sample = np.concatenate([own, *(each.channels.mean for each in model.sensors)])
         averager = TickAverager(len(sample), model.period_ns, model.max_gap_ns)
@@ -356,7 +325,8 @@ class Filter:
         self.counters['resets'] += 1
         self.latest = None
         self.ticks.start()
-        self._turn()
+        if self._route != self.ticks.chosen:
+            self._follow(self.ticks.chosen)
         self._machine.reset()
         self._tick = self._missed = 0
         self._recovering = False
@@ -366,18 +336,25 @@ class Filter:
         ):
             self._watch.clear()
 
-    def _turn(self) -> None:
-        """Judge by what is known of the route that is followed now."""
-        if self._route != self.ticks.chosen:
-            self._route = self.ticks.chosen
-            self.running, self.limits, self._region, self.withheld = self._known[self._route]
-            self._machine.adopt(self.limits, self.running.window, self.ticks.steady)
+    def _follow(self, route: int) -> None:
+        """Judge by what is known of a route from now on."""
+        self._route = route
+        self.running, self.limits = self._known[route]
+        trained = None if self._watch is None else self.running.trained_model
+        self._region = region_of(trained, self.limits.error_m) if trained else ANYWHERE
+        held_out = self.running.summary.get('validation')
+        # A summary may be anything.
+        errors = held_out if isinstance(held_out, dict) else {}
+        own_m, mean_m = errors.get('followed_m'), errors.get('mean_position_m')
+        self.withheld = isinstance(own_m, float) and isinstance(mean_m, float) and own_m >= mean_m
+        self._machine.adopt(self.limits, self.running.window, self.ticks.steady)
 
     def _estimate(self, stamp_ns: int, values: Floats) -> Estimate:
         """Return the estimate of a tick that ended at a stamp with these means (c,)."""
         ticks, tick, counters = self.ticks, self._tick, self.counters
         result = ticks.update(values)
-        self._turn()
+        if self._route != ticks.chosen:
+            self._follow(ticks.chosen)
         counters['ticks'] += 1
         if not result.standing:
             counters['restarts'] += result.restarted
@@ -427,11 +404,5 @@ class Filter:
         return self.latest
 
 
-def make_filter(
-    model: ModelHead,
-    places_hz: float = 0.0,
-    ellipse_m: tuple[float, float] = (0.0, 0.0),
-    reorder_ns: int = 0,
-) -> Filter:
-    """Return the filter of any model, of one route or of many; see `Filter` and `limits_of`."""
-    return Filter(model, places_hz, ellipse_m=ellipse_m, reorder_ns=reorder_ns)
+# A model of many routes needs no filter of its own.
+make_filter = Filter

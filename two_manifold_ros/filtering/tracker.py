@@ -76,9 +76,6 @@ class TickFilter(ABC):
         """Return the (m, 3) modes of the position; ``None`` if they are not known."""
         return None
 
-    def warm_up(self) -> None:  # noqa: B027 - of an atlas alone
-        """Compile the hot loops that no filter of one route has."""
-
     def lose(self) -> None:  # noqa: B027 - of a network alone
         """Know, after a start, that no drive begins here: nothing shows the place then."""
 

@@ -635,13 +635,12 @@ class AtlasModel(ModelHead):
             channels, own = each.channels, live[each.channels.live]
             values = each.series[own] * channels.scale[live, None] + channels.mean[live, None]
             series.append((values - shared.mean[live, None]) / shared.scale[live, None])
-            length = each.series.shape[1]
-            starts.append(before + each.starts[each.starts <= length - self.window])
+            starts.append(before + each.starts)
             still.append(each.still[own])
-            before += length
+            before += each.series.shape[1]
         return replace(
             self.members[0],
-            window=self.window,
+            window=min(each.window for each in self.members),
             max_gap_ns=self.max_gap_ns,
             channels=self.channels,
             series=np.concatenate(series, axis=1),
@@ -655,38 +654,34 @@ class AtlasModel(ModelHead):
 
 def _shared_channels(members: Sequence[RouteModel]) -> Channels:
     """
-    Return channels that take the usual input of every one of some maps.
+    Return channels that take the usual input of each of some maps; live are those that all use.
 
-    Those are live that all of them use. A value is in range if it is for one that uses it.
+    A value is in range if it is for one that uses it.
     """
     own = [each.channels for each in members]
-    live = np.logical_and.reduce([each.live for each in own])
-    mean = np.mean([each.mean for each in own], axis=0)
-    apart = [each.mean - mean for each in own]
-    squares = [each.scale**2 + off**2 for each, off in zip(own, apart, strict=True)]
-    reach = [
-        np.where(each.live, each.limit + np.abs(off), 0.0)
-        for each, off in zip(own, apart, strict=True)
-    ]
-    used = np.logical_or.reduce([each.live for each in own])
-    limit = np.where(used, np.max(reach, axis=0), own[0].limit)
+    lives = np.array([each.live for each in own])
+    means, scales, limits = (
+        np.array([getattr(each, name) for each in own]) for name in ('mean', 'scale', 'limit')
+    )
+    mean = means.mean(axis=0)
+    reach = np.where(lives, limits + np.abs(means - mean), 0.0).max(axis=0)
     return replace(
-        own[0], mean=mean, scale=np.sqrt(np.mean(squares, axis=0)), limit=limit, live=live
+        own[0],
+        mean=mean,
+        scale=scales.max(axis=0),
+        limit=np.where(lives.any(axis=0), reach, limits[0]),
+        live=np.logical_and.reduce(lives),
     )
 
 
 def _unlike(model: RouteModel, name: str, first: RouteModel) -> str:
     """Return why a map does not fit the first of an atlas, and a cure; empty if it does."""
-    ahead, others = (','.join(map(str, each.horizons)) for each in (model, first))
-    if model.rate_hz != first.rate_hz:
+    if (model.rate_hz, model.horizons) != (first.rate_hz, first.horizons):
+        own, given = (','.join(map(str, each.horizons)) for each in (model, first))
         return (
-            f'it ticks at {model.rate_hz:g} Hz, but {name} and so the atlas at '
-            f'{first.rate_hz:g} Hz: train it again with --rate {first.rate_hz:g}'
-        )
-    if ahead != others:
-        return (
-            f'it predicts {ahead} ticks ahead, but {name} and so the atlas {others}: train it '
-            f'again with --horizons {others}'
+            f'it ticks at {model.rate_hz:g} Hz and predicts {own} ticks ahead, but {name}, and so '
+            f'the atlas, ticks at {first.rate_hz:g} Hz and predicts {given}: train it again with '
+            f'--rate {first.rate_hz:g} --horizons {given}'
         )
     unlike = {
         'takes other channels': model.channels.names != first.channels.names,
