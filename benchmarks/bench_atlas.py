@@ -20,7 +20,8 @@ from tables import table
 from worlds.drive import drive
 from worlds.network import tracks
 
-from two_manifold_ros.filtering.atlas import AtlasFilter, make_filter
+from two_manifold_ros.filtering.atlas import AtlasTracker
+from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.model import atlas_of
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
@@ -53,7 +54,7 @@ def trained(number: int) -> ModelHead:
 
 def costs_ms(model: ModelHead, recording: Recording) -> Costs:
     """Follow a drive; its ticks cost what the processor takes, whatever else the machine does."""
-    live = make_filter(model)
+    live = Filter(model)
     live.warm_up()
     head = next(iter(model.routes.values()))
     window_ns = head.window * head.period_ns
@@ -65,7 +66,7 @@ def costs_ms(model: ModelHead, recording: Recording) -> Costs:
         waiting_ns += time.thread_time_ns() - began
         if found:
             window = (stamp - recording.imu.first_stamp) // window_ns
-            awake = len(live.awake) if isinstance(live, AtlasFilter) else 1
+            awake = len(live.ticks.awake) if isinstance(live.ticks, AtlasTracker) else 1
             rows.append((1e-6 * waiting_ns, window, awake))
             waiting_ns = 0
     ms, windows, awake = np.array(rows).T

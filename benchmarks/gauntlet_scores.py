@@ -16,13 +16,13 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import ErrorSummary, summarise
-from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, squared_mahalanobis
 from two_manifold_ros.model.model import atlas_of
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.train import train_model
+from two_manifold_ros.training.train import train_model, with_one_rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -124,7 +124,7 @@ def follow(model: ModelHead, drive: Drive) -> Following:
     """Follow a drive, on each of its routes from a cold start."""
     parts = []
     for each in drive.by_route():
-        live = make_filter(model)
+        live = Filter(model)
         live.warm_up()
         # That of an atlas runs the model of the likeliest route.
         parts.append(listen(live.push, lambda live=live: live.running, each))  # type: ignore[misc]
@@ -173,6 +173,7 @@ def trained(recordings: Sequence[Recording], routes: Sequence[str], method: str)
     settings = TrainingSettings(method=method)
     if not routes:
         return train_model(recordings, settings)
+    settings = with_one_rate([[each] for each in recordings], settings)
     pairs = zip(routes, recordings, strict=True)
     return atlas_of({name: train_model([each], settings) for name, each in pairs})
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models of several routes, and of what several robots kept, on the command line."""
 
+from dataclasses import replace
 import json
 import time
 
@@ -124,6 +125,11 @@ def test_models_are_joined_listed_and_taken_out(command, files, tmp_path):
     assert 'known routes' in command.words('info', path)
     named = [each['name'] for each in command.json('info', path)['routes']]
     assert named == ['hall', 'oval', 'ring']
+    # The rate is that of the routes that stay, whatever the name of the other one.
+    other = tmp_path / 'hall.npz'
+    save_model(replace(load_model(hall), rate_hz=5.0, period_ns=200_000_000), other)
+    for given in (other, f'zero={other}'):
+        assert '--rate 10' in command.refused('atlas', 'add', given, '-o', path)
 
 
 @pytest.mark.parametrize(

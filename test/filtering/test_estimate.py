@@ -15,12 +15,11 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import (
     ANYWHERE,
     Estimate,
-    half_axis,
     limits_of,
     make_tick_filter,
 )
 from two_manifold_ros.filtering.filter import Filter, judge_gaussian
-from two_manifold_ros.filtering.status import EllipseLimits, Status, TickDiagnostics
+from two_manifold_ros.filtering.status import EllipseLimits, half_axis, Status, TickDiagnostics
 from two_manifold_ros.filtering.tracker import PositionModes
 from two_manifold_ros.model.model import ModelHead, RouteModel
 from two_manifold_ros.ticks.segments import Channels
@@ -181,7 +180,7 @@ def test_limits_that_are_given_count_and_those_that_make_no_sense_are_refused(
     assert limits_of(slot_car_model, 0.1) == EllipseLimits(0.1, usual.error_m)
     assert limits_of(slot_car_model, 0.0, 0.1) == EllipseLimits(0.1, 0.1)
     assert limits_of(slot_car_model, 5.0, 7.0) == EllipseLimits(5.0, 7.0)
-    found = feed(Filter(slot_car_model, limits=limits_of(slot_car_model, 1e-4, 2e-4)), stream)
+    found = feed(Filter(slot_car_model, ellipse_m=(1e-4, 2e-4)), stream)
     assert {each.status for each in found} == {Status.FILLING, Status.LOCALISING}
     for given in ((-1.0, 1.0), (2.0, 1.0), (1.0, -1.0), (1e9, 0.0), (math.nan, 1.0)):
         with pytest.raises(InputError, match='set both so that the first is above 0'):

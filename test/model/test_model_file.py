@@ -501,9 +501,13 @@ def test_routes_of_an_atlas_have_names_and_are_in_their_order(slot_car_model):
 
 
 def test_what_does_not_go_together_is_refused(slot_car_model, sensed_model, spectral_model):
+    slow = replace(slot_car_model, rate_hz=5.0, period_ns=200_000_000)
+    near = replace(slot_car_model, horizons=(0, 5))
     for routes, words in (
         ({'a': slot_car_model, 'b': spectral_model}, '--method route'),
         ({'a': slot_car_model, 'b': sensed_model}, 'b: it takes other sensors than a'),
+        ({'b': slot_car_model, 'a': slow}, 'a: it ticks at 5 Hz .* so the atlas, ticks at 10 Hz'),
+        ({'a': slot_car_model, 'b': near}, '--rate 10 --horizons 0,5,20'),
         ({}, 'at least one'),
     ):
         with pytest.raises(InputError, match=words):
@@ -530,6 +534,10 @@ def test_the_file_holds_its_routes(sensed_model, tmp_path):
         (lambda header, _: header.pop('routes'), 'does not fit together'),
         (lambda _, arrays: arrays.update({'routes.7.x': np.zeros(2)}), 'more than its routes'),
         (lambda header, _: header['routes'][0].update(rate_hz=-1.0), 'route a: the model is'),
+        (
+            lambda header, _: header['routes'][1].update(rate_hz=5.0, period_ns=200_000_000),
+            'm.npz: b: it ticks at 5 Hz .*, but a, .* ticks at 10 Hz .* --rate 10',
+        ),
     ],
 )
 def test_an_atlas_that_does_not_fit_is_refused_in_one_sentence(change, words, slot_car_model):

@@ -12,7 +12,7 @@ import pytest
 from ring_map import LAP, PERIOD_NS, ring
 from scipy.spatial import cKDTree, KDTree
 
-from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.messages import choose_scene
 from two_manifold_ros.model.line_learning import carry_lines
 from two_manifold_ros.model.path_ahead import (
@@ -57,7 +57,7 @@ def test_a_path_follows_the_road_where_straight_lines_do_not(
         model, drive = replace(forked_model, lines=lines), forked_drives['both']
     scene = choose_scene(model)
     stream = list(zip(drive.imu.stamps.tolist(), drive.imu.samples, strict=True))
-    found = [each for each in feed(make_filter(model), stream) if each.valid]
+    found = [each for each in feed(Filter(model), stream) if each.valid]
     road = cKDTree(drive.positions.positions)
     size = np.ptp(drive.positions.positions, axis=0).max()
     beside, cut, parted = [], [], 0

@@ -20,8 +20,7 @@ from bokeh.layouts import column
 from bokeh.models import ColumnDataSource
 
 from two_manifold_ros.evaluation.evaluate import evaluate
-from two_manifold_ros.filtering.estimate import half_axis
-from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.filtering.status import half_axis, Status
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.pages.drawing import (
     envelope,

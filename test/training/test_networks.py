@@ -14,7 +14,7 @@ import pytest
 from worlds.network import travel, Yard, yard_network
 
 from two_manifold_ros.evaluation.evaluate import estimates_along
-from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.successor import Successor
 from two_manifold_ros.model.model import atlas_of, RouteModel
 from two_manifold_ros.model.model_file import load_model, save_model
@@ -87,7 +87,7 @@ def test_errands_that_were_never_driven_as_a_whole_are_followed(yard_model, erra
     recording, truth = errands
     rows = [
         (each.stamp_ns, *each.positions[0], each.valid, each.off_route)
-        for each in shown(make_filter(yard_model), recording)
+        for each in shown(Filter(yard_model), recording)
     ]
     stamps, x, y, valid, off = np.array(rows).T
     seconds = (stamps - recording.imu.first_stamp) * 1e-9
@@ -102,7 +102,7 @@ def test_errands_that_were_never_driven_as_a_whole_are_followed(yard_model, erra
 
 def test_a_filter_that_starts_on_the_way_is_off_the_network_until_it_is_reset(yard_model, errands):
     recording, _ = errands
-    live = make_filter(yard_model)
+    live = Filter(yard_model)
     after = shown(live, recording.between(60.0, None))[4 * yard_model.window :]
     assert not any(each.valid for each in after)
     assert {each.cause for each in after} == {'off_network'}
@@ -113,7 +113,7 @@ def test_a_filter_that_starts_on_the_way_is_off_the_network_until_it_is_reset(ya
 
 def test_after_a_long_gap_it_is_off_the_network_even_where_it_stands(yard_model, errands):
     recording, _ = errands
-    live, imu = make_filter(yard_model), recording.imu
+    live, imu = Filter(yard_model), recording.imu
     far_ns = 10 * yard_model.window * yard_model.period_ns
     for stamp, sample in zip(imu.stamps[: 50 * 40], imu.samples, strict=False):
         live.push(int(stamp), sample)
@@ -127,16 +127,19 @@ def test_after_a_long_gap_it_is_off_the_network_even_where_it_stands(yard_model,
 
 
 def test_a_filter_that_takes_over_on_the_way_does_not_begin_at_the_depot(
-    yard_model, errands, forked_model
+    yard_model, errands, kart_atlas
 ):
     imu = errands[0].imu
     # A cart that stands, at its depot or in an aisle.
     past = [
         (int(imu.stamps[0]) + 20_000_000 * count, imu.samples[count % 50]) for count in range(1500)
     ]
-    for model in (yard_model, atlas_of({'yard': yard_model, 'fork': forked_model})):
+    # Of no road that is driven here, at the same ticks.
+    head = {name: getattr(yard_model, name) for name in ('rate_hz', 'period_ns', 'horizons')}
+    ring = replace(kart_atlas.routes['ring'], **head)
+    for model in (yard_model, atlas_of({'yard': yard_model, 'ring': ring})):
         for seen, valid in ((past, False), ([], True)):
-            taken = Successor(partial(make_filter, model), seen, at_once=True)
+            taken = Successor(partial(Filter, model), seen, at_once=True)
             for sample in [] if seen else past:
                 taken.take(*sample)
             assert not taken.failure
@@ -145,7 +148,7 @@ def test_a_filter_that_takes_over_on_the_way_does_not_begin_at_the_depot(
 
 def test_samples_one_by_one_give_what_ticks_of_a_recording_do(yard_model, errands):
     recording, _ = errands
-    live = [each.positions[0] for each in shown(make_filter(yard_model), recording)]
+    live = [each.positions[0] for each in shown(Filter(yard_model), recording)]
     channels, period_ns = yard_model.channels, yard_model.period_ns
     (segment, *_), _ = cut_segments(recording, period_ns, yard_model.max_gap_ns, spreads=True)
     shakes = shakes_of(segment.spreads[:, channels.live] / channels.scale[channels.live])
@@ -160,7 +163,7 @@ def test_samples_one_by_one_give_what_ticks_of_a_recording_do(yard_model, errand
 def test_aisles_that_come_in_another_order_are_no_route_driven_the_other_way_round(yard_model):
     made = travel(yard_network(), YARD.errands(14, 104), day=4, seed=4)
     drive = replace(made.recording, positions=None)
-    found = shown(make_filter(yard_model), drive)
+    found = shown(Filter(yard_model), drive)
     assert 'wrong_way' not in {each.cause for each in found}
     assert np.mean([each.valid for each in found]) > 0.9
 
@@ -175,7 +178,7 @@ def test_a_vehicle_that_shakes_as_none_of_the_training_is_not_believed(yard_mode
     found = []
     for samples in (imu.samples, jolted, shaken):
         drive = replace(recording, imu=replace(imu, samples=samples))
-        later = shown(make_filter(yard_model), drive)[2 * yard_model.window :]
+        later = shown(Filter(yard_model), drive)[2 * yard_model.window :]
         found.append(np.median([each.novelty for each in later]))
         novel = np.mean([each.cause == 'novelty' for each in later])
         assert novel == pytest.approx(float(samples is shaken), abs=0.01)

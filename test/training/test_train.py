@@ -24,7 +24,7 @@ from two_manifold_ros.training.summary import (
     lap_notes,
     measure_drives,
 )
-from two_manifold_ros.training.train import train_model
+from two_manifold_ros.training.train import train_model, with_one_rate, with_time_scales
 
 QUICK = TrainingSettings(window=20, states=40, horizons=(0, 5, 20))
 
@@ -250,3 +250,13 @@ def test_one_lap_in_each_of_two_recordings_repeats(count):
     assert (found is None) == (count == 2)
     if found:
         assert found['sentence'].endswith('(no part could be left out and followed)')
+
+
+def test_maps_of_one_atlas_tick_at_the_fastest_rate_that_suits_one_of_them(kart_drives):
+    routes = [[kart_drives[name][0]] for name in ('paddock', 'hall')]
+    settings = TrainingSettings(method='route')
+    fast, slow = (with_time_scales(each, settings).rate_hz for each in routes)
+    assert slow < fast
+    assert with_one_rate(routes, settings) == replace(settings, rate_hz=fast)
+    assert with_one_rate(routes[1:], settings).rate_hz is None
+    assert with_one_rate(routes, replace(settings, rate_hz=slow)).rate_hz == slow

@@ -22,7 +22,6 @@ from two_manifold_ros.adapting.stream_memory import (
 )
 from two_manifold_ros.adapting.training_material import lap_seconds, Trained, Training, with_news
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.filtering.successor import Successor
@@ -358,7 +357,7 @@ class StreamLearner:
 
     def make_filter(self, model: ModelHead) -> Filter:
         """Return a filter with the options of this one, compiled."""
-        live = make_filter(model, ellipse_m=self._ellipse_m, reorder_ns=self._reorder_ns)
+        live = Filter(model, ellipse_m=self._ellipse_m, reorder_ns=self._reorder_ns)
         live.warm_up()
         return live
 

@@ -335,7 +335,9 @@ def joined(models: Sequence[str], output: str) -> AtlasModel:
     # A model that is there and given again replaces nothing.
     if replaced := sorted(known.keys() & before.keys()) if output not in models else []:
         on_stderr(f'two-manifold: note: replaced in {output}: {", ".join(replaced)}')
-    return atlas_of({**before, **known})
+    # The rate of an atlas is that of the routes that it keeps.
+    kept = {name: each for name, each in before.items() if name not in known}
+    return atlas_of({**kept, **known})
 
 
 def without(model: ModelHead, names: Sequence[str]) -> AtlasModel:

@@ -26,7 +26,7 @@ from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.progress import on_stderr, Progress, warn
 from two_manifold_ros.training.settings import FIELDS, RouteSettings, TrainingSettings
 from two_manifold_ros.training.summary import fleet_sentence
-from two_manifold_ros.training.train import train_model, with_readout
+from two_manifold_ros.training.train import train_model, with_one_rate, with_readout
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -246,6 +246,7 @@ def _models_of(
     if len(routes) == 1:
         drives = [each.positions for each in reports if each.positions is not None]
     with Progress('training') as progress:
+        settings = with_one_rate(routes.values(), settings)
         for number, (name, recordings) in enumerate(routes.items()):
 
             def part(what: str, share: float, done: int = number, name: str = name) -> None:

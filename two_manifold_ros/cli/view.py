@@ -18,7 +18,7 @@ import numpy as np
 from two_manifold_ros.cli import options
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
-from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.inspection.shared_places import bag_name
 from two_manifold_ros.interface.assessment import as_the_node, Assessment
@@ -151,7 +151,7 @@ def _filter_bag(args: Namespace, scene: Scene, model: ModelHead) -> None:
 def filter_into(scene: Scene, vehicle: Vehicle, model: ModelHead, recording: Recording) -> None:
     """Filter a recording, and show its estimates and states while they come."""
     origin_ns = recording.imu.first_stamp
-    frames, live = choose_scene(model), make_filter(model)
+    frames, live = choose_scene(model), Filter(model)
     scene.note = 'compiling the filter'
     live.warm_up()
 

@@ -15,7 +15,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError, NoUseError
-from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.fixes import Fix
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.fleet import spread
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.recordings.recording import PositionStream
     from two_manifold_ros.training.dataset import Dataset
@@ -312,7 +311,7 @@ def run_filter(
     `fixes_along`.
     """
     head = model.routes[route]
-    live = make_filter(model)
+    live = Filter(model)
     live.warm_up()
     imu = recording.imu
     kept: list[Estimate] = []
@@ -355,7 +354,7 @@ def driven_route(
     if '' in model.routes:
         return ''
     published, guessed = Counter[str](), Counter[str](dict.fromkeys(model.routes, 0))
-    for estimate, _ in estimates_along(make_filter(model), recording, progress):
+    for estimate, _ in estimates_along(Filter(model), recording, progress):
         # Where no position is published the name is a guess.
         (published if estimate.valid else guessed)[estimate.route] += 1
     return (published or guessed).most_common(1)[0][0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
-from two_manifold_ros.filtering.atlas import make_filter
+from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.assessment import (
     as_the_node,
     assess_offline,
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.recordings.bag_writer import BagWriter
     from two_manifold_ros.recordings.recording import Recording
@@ -65,7 +64,7 @@ def replay(
 
     """
     check_fit(model, recording)
-    live = make_filter(model, FilterParameters.particles_rate_hz)
+    live = Filter(model, FilterParameters.particles_rate_hz)
     scene = choose_scene(model)
     written: dict[str, int] = {}
     status_ns = round(1e9 / FilterParameters.status_rate_hz)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
-from two_manifold_ros.rules import BOUNDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.typing import Bools, Floats, Ints
 
 SPAN_S = 0.2
-"""Seconds of an observation, and of a cell at the usual speed; longer where a tick is."""
+"""Seconds of an observation, and of a cell at the usual speed, in whole ticks, at least one."""
 
 STAYS, LEAPS, JUMPS, TAIL = 0.15, 0.1, 1e-3, 10.0
 """
@@ -93,8 +92,8 @@ class CoarseBelief:
 
     def __init__(self, models: Sequence[RouteModel]) -> None:
         # Of slow sensors a tick.
-        self._span_ns = max(round(1e9 * SPAN_S), *(each.period_ns for each in models))
-        self.span_s = 1e-9 * self._span_ns
+        self._span = max(round(SPAN_S * models[0].rate_hz), 1)
+        self.span_s = 1e-9 * self._span * models[0].period_ns
         live = np.logical_and.reduce([each.channels.live for each in models])
         self._live = np.flatnonzero(live)
         # One density for all, so that those of routes are compared with each other.
@@ -137,12 +136,7 @@ class CoarseBelief:
         self.shares[:] = 1.0 / len(self.shares)
         self._chances[:] = (self.shares / np.bincount(routes))[routes]
         self._likeliest[:] = np.unique(routes, return_index=True)[1]
-        self._count = self._ends_ns = 0
-
-    def warm_up(self) -> None:
-        """Compile the hot loop, and start again."""
-        self._update(self._sum)
-        self.start()
+        self._sum[:], self._count = 0.0, 0
 
     @property
     def positions(self) -> Floats:
@@ -153,32 +147,34 @@ class CoarseBelief:
         """Return the chances of the places of a route (P,), which sum to one."""
         cells = self._cells[route]
         chances = self._chances[cells] / np.bincount(cells)[cells]
-        placed: Floats = chances / chances.sum()
-        return placed
+        return np.asarray(chances / chances.sum())
 
-    def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> bool:
-        """Take a sample, as a filter does; return whether that ended a span."""
-        values = np.array(sample, dtype=np.float64)[self._live]
-        if not (np.abs(values) <= BOUNDS.number).all():
-            return False
-        ended = self._count > 0 and not 0 < self._ends_ns - stamp_ns <= self._span_ns
-        # Nothing is as far off as a number whose square is infinite.
-        if ended and not self._update(self._sum / self._count):
-            self.start()
-        if ended or not self._count:
-            self._ends_ns = stamp_ns + self._span_ns
-            self._sum[:] = 0.0
-            self._count = 0
-        self._sum += values
+    def weigh(self, likelihoods: Sequence[Floats]) -> None:
+        """Take a position fix by its likelihoods (P,) at the places of each route."""
+        cells, likely = np.concatenate(self._cells), np.concatenate(likelihoods)
+        chances, routes = self._chances, self._known[-1]
+        chances *= np.bincount(cells, likely) / np.bincount(cells)
+        chances /= chances.sum()
+        self.shares[:] = np.bincount(routes, chances)
+        # Of each route the likeliest cell is the last one in this order.
+        order = np.argsort(chances, kind='stable')
+        self._likeliest[routes[order]] = order
+
+    def push(self, values: Floats) -> bool:
+        """Take the (c,) means of a tick; return whether that ended a span."""
+        self._sum += values[self._live]
         self._count += 1
-        return ended
-
-    def _update(self, means: Floats) -> bool:
-        """Take the means (d,) of the channels over a span, in the units of the samples."""
-        return _follow(
-            self._whitening @ means, *self._known, self._chances, self._once, self._twice,
-            self.shares, self._likeliest,
+        if self._count < self._span:
+            return False
+        finite = _follow(
+            self._whitening @ (self._sum / self._count), *self._known, self._chances, self._once,
+            self._twice, self.shares, self._likeliest,
         )  # fmt: skip
+        # Nothing is as far off as a number whose square is infinite.
+        if not finite:
+            self.start()
+        self._sum[:], self._count = 0.0, 0
+        return True
 
 
 def _expected(model: RouteModel, live: Bools) -> tuple[Floats, Floats]:

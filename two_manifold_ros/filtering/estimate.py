@@ -10,11 +10,11 @@ from typing import Final, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.compilation import shared
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.status import EllipseLimits, Status, USABLE
+from two_manifold_ros.filtering.atlas import AtlasTracker
+from two_manifold_ros.filtering.status import EllipseLimits, half_axis, Status, USABLE
 from two_manifold_ros.filtering.tracker import RouteTracker, TickFilter, TpsrTracker, Tracker
-from two_manifold_ros.model.model import Model, ModelHead, RouteModel, TpsrModel
+from two_manifold_ros.model.model import AtlasModel, Model, ModelHead, RouteModel, TpsrModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -115,18 +115,10 @@ class Estimate:
         return self.status in USABLE
 
 
-@shared
-def half_axis(covariance: Floats) -> float:
-    """Return half the long axis of the 95 % ellipse of a (2, 2) covariance."""
-    middle = 0.5 * (covariance[0, 0] + covariance[1, 1])
-    apart = 0.5 * (covariance[0, 0] - covariance[1, 1])
-    variance = middle + math.sqrt(apart * apart + covariance[0, 1] * covariance[0, 1])
-    # The root of -2 log 0.05, the 95 % quantile of chi-square with two degrees of freedom.
-    return 2.4477468306808166 * math.sqrt(max(variance, 0.0))
-
-
 def make_tick_filter(model: ModelHead, *, with_places: bool = False) -> TickFilter:
-    """Return a fresh filter for the model; only one of a route can be asked for ``places``."""
+    """Return a fresh filter for the model; only one of routes can be asked for ``places``."""
+    if isinstance(model, AtlasModel):
+        return AtlasTracker(model, with_places=with_places)
     if isinstance(model, RouteModel):
         return RouteTracker(model, with_places=with_places)
     if isinstance(model, Model):

@@ -15,7 +15,6 @@ from two_manifold_ros.compilation import compiled, STORE
 from two_manifold_ros.filtering.estimate import (
     ANYWHERE,
     Estimate,
-    half_axis,
     limits_of,
     make_tick_filter,
     region_of,
@@ -24,8 +23,8 @@ from two_manifold_ros.filtering.fixes import NEWEST
 from two_manifold_ros.filtering.input_watch import InputWatch
 from two_manifold_ros.filtering.status import (
     CAUSES,
-    EllipseLimits,
     Finding,
+    half_axis,
     StateMachine,
     Status,
     USABLE,
@@ -110,25 +109,23 @@ class Filter:
     The same samples give bit-equal estimates. A constant added to all stamps changes nothing but
     the stamps. A sample that cannot be used is counted by its cause and has no other effect.
 
-    Several filters may share a model of any kind, ``running``. Estimates have ``places`` at
-    ``places_hz`` at most, 0 for never. A ``tick_filter`` that is given in place of
-    `make_tick_filter` judges its input by itself. ``limits`` of the ellipse are by default those
-    of `limits_of`. A sample may come ``reorder_ns`` late, below ``JUMP_BACK_NS``, by which all
-    estimates are delayed. The ``correction``, kept over resets, is the difference between the IMU
-    of this vehicle and those of the training.
+    Several filters may share a model of any kind. Of many routes the estimates are of the
+    likeliest, ``running``. They have ``places`` at ``places_hz`` at most, 0 for never. A
+    ``tick_filter`` that is given in place of `make_tick_filter` judges its input by itself. The
+    limits of the ellipse may be given as ``ellipse_m``, see `limits_of`. A sample may come
+    ``reorder_ns`` late, below ``JUMP_BACK_NS``, by which all estimates are delayed. The
+    ``correction``, kept over resets, is the difference between the IMU of this vehicle and those
+    of the training.
 
     Attributes
     ----------
     ticks
         Its filter over ticks.
+    running, limits
+        The model of the route that the newest estimate is of, and the limits of its ellipse.
     withheld
         Whether no position may be used, because in the training, or later, the mean position had
         no larger error than the filter.
-    rivals
-        How much likelier than any unknown road the routes are, all together, that the vehicle may
-        drive on in place of this one; 0 if no other is known.
-    off_route
-        Probability of being off the route as if no other were known; NaN where unknown.
     counters
         Samples received, used and set aside by cause (``non_finite``, ``out_of_range`` and those
         of `Verdict`), ``ticks``, ``gaps``, ``rejected_observations``, ``restarts`` of the belief
@@ -148,30 +145,29 @@ class Filter:
         self,
         model: ModelHead,
         places_hz: float = 0.0,
-        tick_filter: TickFilter | None = None,
-        limits: EllipseLimits | None = None,
+        ellipse_m: tuple[float, float] = (0.0, 0.0),
         reorder_ns: int = 0,
+        tick_filter: TickFilter | None = None,
         correction: Vehicle | None = None,
     ) -> None:
         self._own = len(model.channels.mean)
         self._further = len(model.further_names)
-        self._before = np.zeros((2, self._own if model.network else 0))
+        shakes = any(each.network for each in model.routes.values())
+        self._before = np.zeros((2, self._own if shakes else 0))
         channels = self._own + self._further + self._before.shape[1]
-        self.running = model
+        self._atlas = model if model.is_atlas else None
         self.ticks = tick_filter or make_tick_filter(model, with_places=places_hz > 0.0)
-        self.limits = limits or limits_of(model)
+        self._known = [(each, limits_of(each, *ellipse_m)) for each in model.routes.values()]
         self.correction = correction
         self._averager = TickAverager(channels, model.period_ns, model.max_gap_ns)
         self._gate: StampGate[Floats] = StampGate(model.max_gap_ns, reorder_ns=reorder_ns)
         self._reorder_ns = reorder_ns
-        self._window = model.window
         self._places_every = math.ceil(model.rate_hz / places_hz) if places_hz else 0
-        self._machine = StateMachine(self.limits, model.window, self.ticks.steady)
-        self._region = ANYWHERE
+        self._machine = StateMachine(self._known[0][1], model.window, self.ticks.steady)
         self._watch: InputWatch | None = None
-        if tick_filter is None and (trained := model.trained_model) is not None:
-            self._region = region_of(trained, self.limits.error_m)
+        if tick_filter is None and (trained := model.input_model) is not None:
             self._watch = InputWatch(trained)
+        self._follow(self.ticks.chosen)
         self._waits: Said | None = Said(
             Status.WAITING, 'waiting', 'waiting for the first IMU sample'
         )
@@ -179,13 +175,6 @@ class Filter:
         self._recovering = self._located = False
         self._fixes: list[Fix] = []
         self.fixes: Counter[str] = Counter()
-        held_out = model.summary.get('validation')
-        # A summary may be anything.
-        errors = held_out if isinstance(held_out, dict) else {}
-        own_m, mean_m = errors.get('followed_m'), errors.get('mean_position_m')
-        self.withheld = isinstance(own_m, float) and isinstance(mean_m, float) and own_m >= mean_m
-        self.rivals = 0.0
-        self.off_route = math.nan
         self.counters: Counter[str] = Counter()
         self.latest: Estimate | None = None
         self.used = self.broke = False
@@ -193,7 +182,7 @@ class Filter:
     @property
     def model(self) -> ModelHead:
         """The model with all the routes that it knows."""
-        return self.running
+        return self._atlas or self.running
 
     @property
     def said(self) -> Said:
@@ -224,7 +213,11 @@ class Filter:
 
     def warm_up(self) -> None:
         """Compile every hot loop but of a tick filter that was given: its maker can warm it up."""
-        model = self.running
+        model = self.model
+        if model.is_atlas:
+            # The loops of one kind of route are the same.
+            for each in {each.network is None: each for each in model.routes.values()}.values():
+                Filter(each).warm_up()
         own = np.array(model.channels.mean)
         sample = np.concatenate([own, *(each.channels.mean for each in model.sensors)])
         averager = TickAverager(len(sample), model.period_ns, model.max_gap_ns)
@@ -282,15 +275,17 @@ class Filter:
         for each in waiting:
             # Less than no ticks ago: it waits for the next tick.
             ago = 0.0 if each.stamp_ns == NEWEST else (began_ns - each.stamp_ns) / period_ns
-            there = each.on_map_of(self.running)
-            if abs(ago) > self._window:
+            if abs(ago) > self.running.window:
                 self.fixes['late' if ago > 0.0 else 'ahead'] += 1
             elif ago < 0.0:
                 self._fixes.append(each)
-            elif there is None or math.isnan(right := self.ticks.fix(each, ago)):
+            elif math.isnan(right := self.ticks.fix(each, ago)):
                 self.fixes['other_frame'] += 1
             else:
-                agrees, place = right, there.position
+                if self._route != self.ticks.chosen:
+                    self._follow(self.ticks.chosen)
+                there = each.on_map_of(self.running)
+                agrees, place = right, None if there is None else there.position
                 disagrees = right < StateMachine.likely
                 self.fixes['contradicting' if disagrees else 'agreeing'] += 1
                 self._located = self._located or not disagrees
@@ -304,7 +299,7 @@ class Filter:
         of an IMU specific force in m/s^2, then angular rate in rad/s, x y z each. Behind them may
         be those of further sensors, NaN where one is missing.
         """
-        counters, channels = self.counters, self.running.channels
+        counters, channels = self.counters, self.model.channels
         self.used = self.broke = False
         counters['received'] += 1
         values = own = np.array(sample, dtype=np.float64)
@@ -347,12 +342,12 @@ class Filter:
             ticks = round((stamp_ns - began + self._gate.aside_ns) / period_ns)
             # Gaps with less than a tick between them are one.
             self._missed += ticks
-            if self._missed > self._window or not self._tick:
+            if self._missed > self.running.window or not self._tick:
                 self._reset(stamp_ns)
                 # Wherever it got to meanwhile.
                 self.ticks.lose()
             else:
-                self._recovering = self._recovering or self.ticks.seen >= self._window
+                self._recovering = self._recovering or self.ticks.seen >= self.running.window
                 self.ticks.coast(ticks)
                 self._machine.pause()
                 self._tick += ticks
@@ -376,6 +371,8 @@ class Filter:
         self.counters['resets'] += 1
         self.latest = None
         self.ticks.start()
+        if self._route != self.ticks.chosen:
+            self._follow(self.ticks.chosen)
         self._machine.reset()
         self._tick = self._missed = 0
         self._recovering = self._located = False
@@ -385,6 +382,19 @@ class Filter:
         ):
             self._watch.clear()
 
+    def _follow(self, route: int) -> None:
+        """Judge by what is known of a route from now on."""
+        self._route = route
+        self.running, self.limits = self._known[route]
+        trained = None if self._watch is None else self.running.trained_model
+        self._region = region_of(trained, self.limits.error_m) if trained else ANYWHERE
+        held_out = self.running.summary.get('validation')
+        # A summary may be anything.
+        errors = held_out if isinstance(held_out, dict) else {}
+        own_m, mean_m = errors.get('followed_m'), errors.get('mean_position_m')
+        self.withheld = isinstance(own_m, float) and isinstance(mean_m, float) and own_m >= mean_m
+        self._machine.adopt(self.limits, self.running.window, self.ticks.steady)
+
     def _estimate(self, stamp_ns: int, values: Floats) -> Estimate:
         """Return the estimate of a tick that ended at a stamp with these means (c,)."""
         ticks, tick, counters = self.ticks, self._tick, self.counters
@@ -392,11 +402,8 @@ class Filter:
         if self._fixes:
             agrees, fixed = self._take_fixes(stamp_ns - self.running.period_ns)
         result = ticks.update(values)
-        self.off_route = off_route = result.off_route
-        if self.rivals > 0.0:
-            # Bayes' rule with the rivals beside any unknown road.
-            weight = (1.0 + self.rivals) * off_route
-            off_route = weight / (1.0 - off_route + weight)
+        if self._route != ticks.chosen:
+            self._follow(ticks.chosen)
         counters['ticks'] += 1
         if not result.standing:
             counters['restarts'] += result.restarted
@@ -405,11 +412,10 @@ class Filter:
         state = ticks.belief.state.copy()
         # The one check of all numbers: without an ellipse no estimate is valid.
         ellipse_m, outside = judge_gaussian(state, means, covariances, self._region)
-        full = ticks.seen >= self._window
+        full = ticks.seen >= self.running.window
         self._recovering = self._recovering and not full
         self._machine.step(
             result._replace(
-                off_route=off_route,
                 window_full=full,
                 recovering=self._recovering,
                 located=self._located,
@@ -439,8 +445,9 @@ class Filter:
             evidence=result.evidence,
             novelty=result.novelty,
             ellipse_m=ellipse_m,
-            off_route=off_route,
+            off_route=result.off_route,
             places=ticks.places() if asked else None,
+            route=lines.route,
             line=lines.name,
             chances=lines.chances,
             branches=lines.branches,

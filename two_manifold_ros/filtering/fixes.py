@@ -79,11 +79,12 @@ class Weights(NamedTuple):
     How likely a fix is, over how likely one of any place of the map is.
 
     ``near`` (r, P) is of a vehicle at each place, at each of r speed ratios there, ``away`` of one
-    that is not on the map.
+    that is not on the map. ``density``, 1/m^2, is that of one of any place.
     """
 
     near: Floats
     away: float
+    density: float
 
 
 class FixedPlaces:
@@ -146,7 +147,7 @@ class FixedPlaces:
         spread = 3.0 * np.sqrt(np.diagonal(covariances.mean(axis=0)))
         anywhere = 1.0 / float(np.prod(np.ptp(known, axis=0) + 2.0 * spread))
         any_place = max(float(likely.mean()), anywhere)
-        return Weights(likely / any_place, anywhere / any_place)
+        return Weights(likely / any_place, anywhere / any_place, any_place)
 
     def _headings(self, fix: Fix) -> Floats:
         """Return the likelihood (P,) of a heading over that of any heading."""

@@ -47,6 +47,7 @@ class LineState:
     """
     What is known about lines at a tick: which one is driven, and the probability of each.
 
+    In an atlas ``route`` is the name of the map that is driven, and ``chances`` are of all routes.
     Of ``branches`` the likeliest is the first; there are none if all lines go the same way.
     ``fork`` is the index of the first horizon at which they differ.
     """
@@ -55,6 +56,7 @@ class LineState:
     chances: Mapping[str, float] = field(default_factory=dict)
     branches: tuple[Branch, ...] = ()
     fork: int | None = None
+    route: str = ''
 
 
 @compiled

@@ -7,9 +7,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TYPE_CHECKING
 
+from two_manifold_ros.compilation import shared
 from two_manifold_ros.names import NOVEL, NOVEL_WARN
+
+if TYPE_CHECKING:
+    from two_manifold_ros.typing import Floats
 
 
 class Status(Enum):
@@ -163,6 +167,16 @@ class TickDiagnostics(NamedTuple):
     finding: Finding | None = None
 
 
+@shared
+def half_axis(covariance: Floats) -> float:
+    """Return half the long axis of the 95 % ellipse of a (2, 2) covariance."""
+    middle = 0.5 * (covariance[0, 0] + covariance[1, 1])
+    apart = 0.5 * (covariance[0, 0] - covariance[1, 1])
+    variance = middle + math.sqrt(apart * apart + covariance[0, 1] * covariance[0, 1])
+    # The root of -2 log 0.05, the 95 % quantile of chi-square with two degrees of freedom.
+    return 2.4477468306808166 * math.sqrt(max(variance, 0.0))
+
+
 @dataclass(frozen=True)
 class EllipseLimits:
     """Metres of half the long axis of the 95 % ellipse above which it is unsure, or unknown."""
@@ -200,10 +214,12 @@ class StateMachine:
     likely = 0.5
 
     def __init__(self, limits: EllipseLimits, window: int, steady: int = MOST_STEADY) -> None:
-        self._limits = limits
-        self._window = window
-        self._steady = steady
+        self.adopt(limits, window, steady)
         self.reset()
+
+    def adopt(self, limits: EllipseLimits, window: int, steady: int) -> None:
+        """Judge the ticks from now on by these, as those of another route."""
+        self._limits, self._window, self._steady = limits, window, steady
 
     def reset(self) -> None:
         """Forget everything."""

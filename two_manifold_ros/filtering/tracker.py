@@ -12,7 +12,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
-from two_manifold_ros.filtering.fixes import FixedPlaces
+from two_manifold_ros.filtering.fixes import FixedPlaces, Weights
 from two_manifold_ros.filtering.network_lines import LineFollower, LineState
 from two_manifold_ros.filtering.status import (
     LEAST_STEADY,
@@ -44,10 +44,12 @@ class TickFilter(ABC):
     """
     A filter over ticks, without stamps.
 
-    Its status is better after ``steady`` ticks in a row that are. ``lines`` say which line of a
-    network was driven at the last tick, and its branches.
+    Its status is better after ``steady`` ticks in a row that are. ``lines`` say which route or
+    line was driven at the last tick, and its branches. All else that it says, also before it has
+    seen a tick, is about the route ``chosen``, a number in the order of `ModelHead.routes`.
     """
 
+    chosen = 0
     steady = MOST_STEADY
     lines = LineState()
     belief: Belief | RememberingBelief | RouteBelief
@@ -482,17 +484,24 @@ class RouteTracker(TickFilter):
         self.belief.place(chances)
         self._read = self.belief.read()
 
-    def fix(self, fix: Fix, ago: float) -> float:
-        """Take a position fix of so many ticks ago, see `TickFilter.fix`."""
-        there, belief = fix.on_map_of(self._model), self.belief
+    def weigh(self, fix: Fix, ago: float) -> Weights | None:
+        """Weigh a position fix of so many ticks ago; ``None`` if it is not in the frame."""
+        there = fix.on_map_of(self._model)
         if there is None:
-            return math.nan
+            return None
         if self._fixed is None:
             self._fixed = FixedPlaces(self._model.route)
         # What came to a place by the fix alone came at the usual speed.
-        ratios = np.vstack([belief.ratios[:, :OFF].T, np.ones(len(belief.ratios))])
+        usual = np.ones((1, len(self.belief.ratios)))
+        return self._fixed.weigh(there, ago, np.vstack([self.belief.ratios[:, :OFF].T, usual]))
+
+    def fix(self, fix: Fix, ago: float) -> float:
+        """Take a position fix of so many ticks ago, see `TickFilter.fix`."""
+        weights, belief = self.weigh(fix, ago), self.belief
+        if weights is None:
+            return math.nan
         before = belief.weights
-        right = belief.fix(*self._fixed.weigh(there, ago, ratios))
+        right = belief.fix(weights.near, weights.away)
         if float(np.minimum(before, belief.weights).sum()) < JUMPS:
             # It is at other places: what was seen on the way to them says nothing any more.
             self._scales.pause()

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.atlas import make_filter
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.fixes import NEWEST
 from two_manifold_ros.filtering.status import Finding, USABLE
@@ -330,7 +329,7 @@ def load_session(chosen: FilterParameters, clock_ns: Callable[[], int] | None = 
     def make(model: ModelHead) -> Filter:
         ellipse_m = chosen.ellipse_warn_m, chosen.ellipse_error_m
         reorder_ns = round(1e9 * chosen.reorder_s)
-        live = make_filter(model, chosen.particles_rate_hz, ellipse_m, reorder_ns)
+        live = Filter(model, chosen.particles_rate_hz, ellipse_m, reorder_ns)
         if chosen.vehicle:
             check_vehicle(model)
             live.correction = load_vehicle(chosen.vehicle)

@@ -39,7 +39,7 @@ from two_manifold_ros.rules import (
 from two_manifold_ros.ticks.rest import longest_runs, RestRule
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from two_manifold_ros.manifold.learner import Extension
     from two_manifold_ros.model.circuit import Circuit
@@ -132,6 +132,11 @@ class ModelHead(ABC):
     def trained_model(self) -> TrainedModel | None:
         """The model itself if it holds windows of one training; ``None`` for others."""
         return self if isinstance(self, TrainedModel) else None
+
+    @property
+    def input_model(self) -> TrainedModel | None:
+        """What its input is compared with, if there are windows of training."""
+        return self.trained_model
 
     @property
     def circuit(self) -> Circuit | None:
@@ -590,7 +595,12 @@ def _check_route(route: Route, channels: int, columns: int) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class AtlasModel(ModelHead):
-    """A model of many known routes by name, with the head of the first; `atlas_of` makes it."""
+    """
+    A model of many known routes by name, with one head; `atlas_of` makes it.
+
+    All tick at its rate. Its window and gap are the longest of theirs, and its channels take
+    what those of any route take.
+    """
 
     names: tuple[str, ...]
     members: tuple[RouteModel, ...]
@@ -616,13 +626,81 @@ class AtlasModel(ModelHead):
         """Further sensors, of whose channels all routes have the same."""
         return self.members[0].sensors
 
+    @property
+    def input_model(self) -> RouteModel:
+        """The first route with the windows of training of all."""
+        shared, live = self.channels, self.channels.live
+        series, starts, still, before = [], [], [], 0
+        for each in self.members:
+            channels, own = each.channels, live[each.channels.live]
+            values = each.series[own] * channels.scale[live, None] + channels.mean[live, None]
+            series.append((values - shared.mean[live, None]) / shared.scale[live, None])
+            starts.append(before + each.starts)
+            still.append(each.still[own])
+            before += each.series.shape[1]
+        return replace(
+            self.members[0],
+            window=min(each.window for each in self.members),
+            max_gap_ns=self.max_gap_ns,
+            channels=self.channels,
+            series=np.concatenate(series, axis=1),
+            starts=np.concatenate(starts),
+            still=np.max(still, axis=0),
+            most_still=max(each.most_still for each in self.members),
+            # None of a network can be driven the other way round by mistake.
+            network=next((each.network for each in self.members if each.network), None),
+        )
+
+
+def _shared_channels(members: Sequence[RouteModel]) -> Channels:
+    """
+    Return channels that take the usual input of each of some maps; live are those that all use.
+
+    A value is in range if it is for one that uses it.
+    """
+    own = [each.channels for each in members]
+    lives = np.array([each.live for each in own])
+    means, scales, limits = (
+        np.array([getattr(each, name) for each in own]) for name in ('mean', 'scale', 'limit')
+    )
+    mean = means.mean(axis=0)
+    reach = np.where(lives, limits + np.abs(means - mean), 0.0).max(axis=0)
+    return replace(
+        own[0],
+        mean=mean,
+        scale=scales.max(axis=0),
+        limit=np.where(lives.any(axis=0), reach, limits[0]),
+        live=np.logical_and.reduce(lives),
+    )
+
+
+def _unlike(model: RouteModel, name: str, first: RouteModel) -> str:
+    """Return why a map does not fit the first of an atlas, and a cure; empty if it does."""
+    if (model.rate_hz, model.horizons) != (first.rate_hz, first.horizons):
+        own, given = (','.join(map(str, each.horizons)) for each in (model, first))
+        return (
+            f'it ticks at {model.rate_hz:g} Hz and predicts {own} ticks ahead, but {name}, and so '
+            f'the atlas, ticks at {first.rate_hz:g} Hz and predicts {given}: train it again with '
+            f'--rate {first.rate_hz:g} --horizons {given}'
+        )
+    unlike = {
+        'takes other channels': model.channels.names != first.channels.names,
+        'takes other sensors': model.further_names != first.further_names,
+        'knows laps alone, or positions, otherwise': (
+            (model.frame_id == LAP_FRAME) != (first.frame_id == LAP_FRAME)
+        ),
+    }
+    words = next(filter(unlike.get, unlike), '')
+    return f'it {words} than {name}: train both on the same topics' if words else ''
+
 
 def atlas_of(routes: Mapping[str, ModelHead]) -> AtlasModel:
     """
     Return the atlas of routes by name, in which those of an atlas have names of their own.
 
     A map of one line is that of a route, and has its name alone. An ``InputError`` says which name
-    is none or there twice, which model is no map of a route, and which one takes other channels.
+    is none or there twice, which model is no map of a route, and which one takes other channels,
+    or ticks at another rate, than the first that is given.
     """
     known: dict[str, RouteModel] = {}
     trouble = '' if routes else 'an atlas needs at least one route'
@@ -653,20 +731,15 @@ def atlas_of(routes: Mapping[str, ModelHead]) -> AtlasModel:
             'in training), or take one of the maps out'
         )
         raise InputError(msg)
-    first = members[0]
+    first = next(iter(known.items()))
     for name, each in known.items():
-        unlike = {
-            'takes other channels': each.channels.names != first.channels.names,
-            'takes other sensors': each.further_names != first.further_names,
-            'knows laps alone, or positions, otherwise': (
-                (each.frame_id == LAP_FRAME) != (first.frame_id == LAP_FRAME)
-            ),
-        }
-        trouble = next(filter(unlike.get, unlike), '')
-        if trouble:
-            msg = f'{name}: it {trouble} than {names[0]}: train both on the same topics'
+        if trouble := _unlike(each, *first):
+            msg = f'{name}: {trouble}'
             raise InputError(msg)
-    head = {each.name: getattr(first, each.name) for each in fields(ModelHead)}
+    head = {each.name: getattr(members[0], each.name) for each in fields(ModelHead)}
+    for longest in ('window', 'max_gap_ns'):
+        head[longest] = max(getattr(each, longest) for each in members)
+    head['channels'] = _shared_channels(members)
     seam = np.full((1, 2), np.nan)
     tracks = [part for each in members for part in (each.track, seam)]
     head['track'] = np.concatenate(tracks[:-1])

@@ -330,7 +330,11 @@ def _build_atlas(path: str | Path, header: dict[str, Any], arrays: Arrays) -> At
         members[name] = model_from(f'{path}: route {ascii(name)[1:-1][:40]}', inner, own)
     if left or header.keys() - {'format', 'version', 'routes'}:
         refuse('it holds more than its routes')
-    return atlas_of(members)
+    try:
+        return atlas_of(members)
+    except InputError as error:
+        msg = f'{path}: {error}'
+        raise InputError(msg) from error
 
 
 def _build(kind: type[ModelHead], header: dict[str, Any], arrays: Arrays) -> ModelHead:

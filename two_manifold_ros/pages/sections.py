@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from bokeh.models import ColumnDataSource, DataRange1d
 import numpy as np
 
-from two_manifold_ros.filtering.estimate import half_axis
-from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.filtering.status import half_axis, Status
 from two_manifold_ros.inspection.inspecting import describe
 from two_manifold_ros.inspection.motion import Motion, put_together
 from two_manifold_ros.inspection.streams import advancing

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.filtering.estimate import Estimate, half_axis
-from two_manifold_ros.filtering.status import Status, USABLE
+from two_manifold_ros.filtering.status import half_axis, Status, USABLE
 from two_manifold_ros.interface.assessment import CODES
 from two_manifold_ros.pages.drawing import SILENT_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.interface.messages import Scene as Frames
     from two_manifold_ros.typing import Floats
 

@@ -14,8 +14,14 @@ import numpy as np
 from scipy.ndimage import uniform_filter1d
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.estimate import ERROR_SHARE, half_axis
-from two_manifold_ros.filtering.status import EllipseLimits, StateMachine, TickDiagnostics, USABLE
+from two_manifold_ros.filtering.estimate import ERROR_SHARE
+from two_manifold_ros.filtering.status import (
+    EllipseLimits,
+    half_axis,
+    StateMachine,
+    TickDiagnostics,
+    USABLE,
+)
 from two_manifold_ros.fleet import LostWorkersError, spread
 from two_manifold_ros.hse_hmm.readout import (
     Calibration,

@@ -41,7 +41,7 @@ from two_manifold_ros.training.summary import check_streams, measure_drives
 from two_manifold_ros.training.tpsr import LearnedTpsr, train_tpsr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.model.model import TrainedModel
@@ -127,6 +127,20 @@ def with_time_scales(
         return _by_laps(recordings, settings)
     free = not settings.rate_hz and not settings.window
     return _by_trial(recordings, settings, progress) if free else settings
+
+
+def with_one_rate(
+    routes: Collection[Sequence[Recording]], settings: TrainingSettings
+) -> TrainingSettings:
+    """Return settings at which the maps of all routes of an atlas tick: the fastest that suits."""
+    if len(routes) < 2 or settings.rate_hz is not None:
+        return settings
+    rates_hz = []
+    for recordings in routes:
+        # Of one that cannot be trained on the training itself says why.
+        with contextlib.suppress(InputError):
+            rates_hz.append(with_time_scales(recordings, settings).rate_hz or 0.0)
+    return replace(settings, rate_hz=max(rates_hz, default=None))
 
 
 def with_sharpness(
