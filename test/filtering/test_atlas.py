@@ -13,6 +13,7 @@ import pytest
 from two_manifold_ros.filtering.coarse import CoarseBelief
 from two_manifold_ros.filtering.estimate import limits_of
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.fixes import Fix, NEWEST
 from two_manifold_ros.filtering.network_lines import LineFollower
 from two_manifold_ros.filtering.status import CAUSES, Status
 from two_manifold_ros.model.model import atlas_of, NetworkLines
@@ -387,3 +388,26 @@ def test_lines_are_named_as_they_are_driven(forked_model, forked_drives):
     for each in found:
         assert list(each.chances) == ['left', 'right']
         assert sum(each.chances.values()) == pytest.approx(1.0 - each.off_route, abs=1e-9)
+
+
+@pytest.mark.parametrize('name', ['hall', 'paddock', 'ring'])
+def test_a_fix_names_the_route_at_the_first_tick_and_keeps_it(name, kart_atlas, kart_drives):
+    """The others are in other frames."""
+    drive = kart_drives[name][1]
+    stream, positions = later(kart_drives, name)[2000:], drive.positions
+    nearest = int(np.searchsorted(positions.stamps, stream[0][0]))
+    fix = Fix(NEWEST, positions.positions[nearest], 0.01 * np.eye(2), frame_id=name)
+    live = Filter(kart_atlas)
+    live.fix(fix)
+    estimates = feed(live, stream[:2000])
+    assert all(each.route == name and each.valid for each in estimates)
+    assert live.fixes == {'received': 1, 'agreeing': 1}
+    # One on another route is wrong, and a second one there is not.
+    other = next(each for each in kart_drives if each != name)
+    elsewhere = replace(fix, frame_id=other, position=kart_drives[other][1].positions.positions[0])
+    live.fix(elsewhere)
+    assert {each.route for each in feed(live, stream[2000:2300])} == {name}
+    with_other_frame = Filter(kart_atlas)
+    with_other_frame.fix(replace(fix, frame_id='none of them'))
+    feed(with_other_frame, stream[:100])
+    assert with_other_frame.fixes == {'received': 1, 'other_frame': 1}
