@@ -47,11 +47,10 @@ try:
 except Exception as error:
     missing = isinstance(error, ModuleNotFoundError) and error.name == 'numba'
     cause = 'is not installed' if missing else f'cannot be loaded ({error})'
-    msg = (
+    raise InputError(
         f'The Python package numba, which compiles the filters, {cause}: install it with '
         "'apt install python3-numba' or 'pip install numba'."
-    )
-    raise InputError(msg) from error
+    ) from error
 
 Function = TypeVar('Function', bound='Callable[..., Any]')
 
@@ -76,8 +75,7 @@ def digest_of(package: Path) -> str:
     """Return a name for the sources of a package, the libraries, Python and numba's options."""
     sources = sorted(package.rglob('*.py'))
     if not sources:
-        msg = 'its sources are not installed'
-        raise OSError(msg)
+        raise OSError('its sources are not installed')
     options = sorted(item for item in os.environ.items() if item[0].startswith('NUMBA_'))
     libraries = numba.__version__, llvmlite.__version__, binding.llvm_version_info
     digest = hashlib.sha256(repr((sys.version, libraries, options)).encode())
@@ -101,11 +99,10 @@ def open_folder(folder: Path) -> None:
         # In a folder with the sticky bit, as /tmp, no user can replace files of another user.
         is_open = status.st_mode & others and not status.st_mode & stat.S_ISVTX
         if is_open or status.st_uid not in {0, os.geteuid()}:
-            msg = (
+            raise OSError(
                 f'other users could write to {place}, which holds code that this one would run: '
                 'set TWO_MANIFOLD_CACHE to a folder of its own'
             )
-            raise OSError(msg)
 
 
 def _is_private_group(number: int) -> bool:

@@ -194,12 +194,10 @@ def client_of(
     count = int(where) if re.fullmatch(r'-?\d+', where) else None
     file = None if count is not None or re.search(r':\d+$', where) else where
     if count is not None and count < 1:
-        msg = f'{count} workers can do nothing: give 1 or more'
-        raise InputError(msg)
+        raise InputError(f'{count} workers can do nothing: give 1 or more')
     if file is not None and not Path(file).is_file():
         # Dask would wait for ever until there is one.
-        msg = f'there is no file {file}: name the one that the scheduler wrote'
-        raise InputError(msg)
+        raise InputError(f'there is no file {file}: name the one that the scheduler wrote')
     try:
         import dask  # noqa: PLC0415 - an extra
         import distributed  # noqa: F401, PLC0415 - an extra
@@ -208,11 +206,10 @@ def client_of(
             # For the keys with which workers on this machine are talked to.
             import cryptography  # noqa: F401, PLC0415 - an extra
     except ModuleNotFoundError as error:
-        msg = (
+        raise InputError(
             f'work on several processes or machines needs the Python package {error.name}: '
             f"install it with 'pip install {error.name}', or leave out --workers"
-        )
-        raise InputError(msg) from error
+        ) from error
     settings = {
         'distributed.scheduler.allowed-failures': LOST_WORKERS,
         # It would take what is shared from a worker that waits.
@@ -241,11 +238,10 @@ def _connected(where: str, file: str | None) -> Any:  # noqa: ANN401 - of an ext
         client = distributed.Client(None if file else where, scheduler_file=file, timeout=START_S)
         client.wait_for_workers(1, timeout=max(until_s - monotonic(), 1.0))
     except (OSError, distributed.TimeoutError, ValueError) as error:
-        msg = (
+        raise InputError(
             f"no Dask scheduler with a worker answers at {where}: start 'dask scheduler' and "
             "'dask worker ADDRESS', and compare the address"
-        )
-        raise InputError(msg) from error
+        ) from error
     return client
 
 
@@ -294,11 +290,10 @@ def _check_versions(client: Any) -> None:  # noqa: ANN401 - of an extra
     except ModuleNotFoundError as error:
         other = {f'no Python package {error.name}'}
     if other:
-        msg = (
+        raise InputError(
             f'a worker has {min(other)}, and here is two_manifold_ros {__version__}: install the '
             'same version on all machines, with all that is installed here'
         )
-        raise InputError(msg)
 
 
 def dask_setup(_: Any) -> None:  # noqa: ANN401 - of an extra

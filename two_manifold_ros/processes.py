@@ -155,11 +155,10 @@ def free_domains(count: int) -> list[int]:
         _claims.append(claim)
         found.append(domain)
     if len(found) < count:
-        msg = (
+        raise InputError(
             f'only {len(found)} of {count} ROS domains are free on this machine: end the programs '
             'that use the others'
         )
-        raise InputError(msg)
     return found
 
 

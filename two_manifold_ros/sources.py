@@ -199,11 +199,10 @@ def _matching(
     # A pattern for any depth matches a bag, and its files.
     bags = [each for each in found if found.isdisjoint(_way_to(each.rpartition('/')[0]))]
     if not bags:
-        msg = (
+        raise InputError(
             f'{public(address)}: no bag is there: compare it with where the bags are, rosbag2 '
             f'folders or {", ".join(KINDS)} files'
         )
-        raise InputError(msg)
     return bags
 
 
@@ -321,8 +320,7 @@ def _store(whole: str) -> tuple[Any, str]:
 
     if _CHAINED.search(whole):
         # They write where they like.
-        msg = 'Protocol not known: chained'
-        raise ValueError(msg)
+        raise ValueError('Protocol not known: chained')
     # By default a store holds ten parts of 50 MB in memory.
     settings: dict[str, Any] = {'max_concurrency': 1} if whole.startswith('s3://') else {}
     if whole.startswith(('http://', 'https://')):
@@ -351,8 +349,7 @@ def _in_words(address: str) -> Iterator[None]:
     # Each store has errors of its own, which come as many types.
     except Exception as error:  # noqa: BLE001
         # Not from it: the words of libraries hold the whole address.
-        msg = f'{public(_whole(address))}: {_reason(error)}'
-        raise InputError(msg) from None
+        raise InputError(f'{public(_whole(address))}: {_reason(error)}') from None
 
 
 _REASONS = {

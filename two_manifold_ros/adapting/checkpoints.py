@@ -72,11 +72,10 @@ class NumberedFiles:
                     path.unlink(missing_ok=True)
         except BlockingIOError as error:
             self._lock.close()
-            msg = (
+            raise InputError(
                 f'{folder}: another process writes {kind}s named {name} here; end that process or '
                 'choose another name or folder'
-            )
-            raise InputError(msg) from error
+            ) from error
         except OSError as error:
             cure = 'make it a folder with room that may be written'
             raise of_system(folder, f'no {kind} can be written here', error, cure) from error
@@ -230,12 +229,11 @@ def kept_in(
     """
     header, arrays = content
     if header.get('format') != FORMAT:
-        msg = (
+        raise InputError(
             f'{path} is no checkpoint of this version of updater_node, and keeps no drives to '
             'learn from: name files of its checkpoint_folder that have no .model. in their names, '
             'or bags, or another folder'
         )
-        raise InputError(msg)
     try:
         stream, numbers = header['numbers']['stream'], header['numbers']['learner']
         origin = None if stream['origin'] is None else GeodeticOrigin(**stream['origin'])
@@ -252,19 +250,17 @@ def kept_in(
     except Exception as error:
         if isinstance(error, InputError):
             raise
-        msg = (
+        raise InputError(
             f'{path}: its numbers and arrays do not fit together ({error!r}); copy it again, or '
             'choose another folder'
-        )
-        raise InputError(msg) from error
+        ) from error
     plane, given = (known.frame_id, known.origin), (head.frame_id, head.origin)
     if len(head.track) and known.frame_id and plane != given:
-        msg = (
+        raise InputError(
             f'{path}: its positions are in frame {plane[0]} with origin {plane[1]}, but the '
             f'given model has frame {given[0]} with origin {given[1]}; choose another '
             'checkpoint_folder, or the model that was given before'
         )
-        raise InputError(msg)
     return memory, model, known, *rest
 
 

@@ -52,8 +52,7 @@ def check_target(path: str) -> None:
     except OSError as error:
         raise of_system(path, 'the model cannot be written', error, 'name another') from error
     if why:
-        msg = f'Model {path} cannot be written: {why}.'
-        raise InputError(msg)
+        raise InputError(f'Model {path} cannot be written: {why}.')
 
 
 def read_bags(values: Mapping[str, Any]) -> list[Recording]:

@@ -92,8 +92,7 @@ class Training:
         from two_manifold_ros.training.train import learn_model  # noqa: PLC0415
 
         if not recordings:
-            msg = 'no drive with positions is left to learn from'
-            raise InputError(msg)
+            raise InputError('no drive with positions is left to learn from')
         if self.settings.method == 'route':
             # Between two drives a vehicle may have been carried to another route.
             groups = group_by_places(recordings)
@@ -117,11 +116,10 @@ class Training:
 def check_one_route(model: ModelHead, path: str) -> None:
     """Raise `InputError` if a model from ``path`` holds routes that a learned one would lose."""
     if model.is_atlas:
-        msg = (
+        raise InputError(
             f'{path} holds several routes, and one is learned while driving: record that one, '
             'train a model of it, and put it in with two-manifold atlas add'
         )
-        raise InputError(msg)
 
 
 def lap_seconds(model: ModelHead) -> float:

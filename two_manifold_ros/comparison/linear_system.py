@@ -93,8 +93,7 @@ def innovation_form(transition: Floats, output: Floats, noise: Floats) -> Innova
     crossed = transition @ spread @ output.T + noise[:k, k:]
     gain = crossed @ np.linalg.pinv(innovation, hermitian=True)
     if np.abs(np.linalg.eigvals(transition - gain @ output)).max() >= 1.0:
-        msg = 'the Kalman filter of the system is not stable'
-        raise np.linalg.LinAlgError(msg)
+        raise np.linalg.LinAlgError('the Kalman filter of the system is not stable')
     return InnovationForm(transition, output, gain)
 
 
@@ -109,12 +108,11 @@ def decompose_hankel(segments: Sequence[Floats], block_rows: int) -> Floats:
     windows = sum(max(0, len(segment) - 2 * block_rows + 1) for segment in segments)
     needed = (block_rows + 1) * outputs + 1
     if windows < needed:
-        msg = (
+        raise InputError(
             f'N4SID with {block_rows} block rows of {outputs} channels needs {needed} windows of '
             f'{2 * block_rows} ticks without a gap, but the recording has {windows}; record '
             'longer or shorten --window'
         )
-        raise InputError(msg)
     width = 2 * block_rows * outputs
     upper = np.empty((0, width))
     for segment in segments:

@@ -195,11 +195,10 @@ def learn_motion(train: TrainSplit) -> Motion:
     driving = motion[:, 0] > max(0.2 * usual, 1e-3)
     values, motion, fewest = values[driving], motion[driving], train.dataset.window
     if len(motion) < fewest:
-        msg = (
+        raise InputError(
             f'the vehicle is known to move during {len(motion)} training ticks, fewer than the '
             f'{fewest} of a window, too few to learn how the IMU is mounted; record longer'
         )
-        raise InputError(msg)
     usual, fastest = np.quantile(motion[:, 1], (0.5, 0.99)).tolist()
     speed, rate, ahead = motion[:, 1:].T
     axes = np.flatnonzero(live)

@@ -141,8 +141,7 @@ def fleets_of(scores: Sequence[DriveScore]) -> dict[str, Fleet]:
     """Return scores by the route of the model; raise ``InputError`` if no drive has scores."""
     good = [each for each in scores if not each.trouble]
     if not good:
-        msg = f'none of the bags could be scored; of the first: {scores[0].trouble}'
-        raise InputError(msg)
+        raise InputError(f'none of the bags could be scored; of the first: {scores[0].trouble}')
 
     def grouped(scores: Sequence[DriveScore], name: str) -> dict[str, list[DriveScore]]:
         values = sorted({getattr(each, name) for each in scores})

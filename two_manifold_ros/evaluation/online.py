@@ -116,8 +116,7 @@ def learning_curve(
     given = known & np.isfinite(stream.truths).all(axis=1)
     if not given.any():
         names = ', '.join(recording.name for recording in recordings)
-        msg = f'{names}: there are no positions to learn from and to compare with'
-        raise InputError(msg)
+        raise InputError(f'{names}: there are no positions to learn from and to compare with')
     # Slow to import, and not needed to name the rows of a table.
     from two_manifold_ros.training.train import train_model  # noqa: PLC0415
 

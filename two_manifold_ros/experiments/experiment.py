@@ -255,6 +255,5 @@ def experiments_named(name: str) -> tuple[Experiment, ...]:
     if not chosen:
         names = ', '.join(each.name for each in EXPERIMENTS)
         hint = did_you_mean(name, (each.name for each in EXPERIMENTS))
-        msg = f'there is no experiment {name}{hint}; choose from {names} or {ALL}'
-        raise InputError(msg)
+        raise InputError(f'there is no experiment {name}{hint}; choose from {names} or {ALL}')
     return chosen

@@ -111,8 +111,7 @@ def fit(settings: SlotCarRuns, car: int, report: lab.Progress) -> Comparison:
     comparison = compare(settings.plan(run_to_recording(driven)), methods, report)
     for result in comparison.results:
         if result.failure is not None:
-            msg = f'{result.title} failed on slot car {car}: {result.failure}'
-            raise InputError(msg)
+            raise InputError(f'{result.title} failed on slot car {car}: {result.failure}')
     return comparison
 
 

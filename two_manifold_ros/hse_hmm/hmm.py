@@ -108,8 +108,7 @@ def shared_directions(
     """
     future_map, past_map, values = couple(future, past, coupling)
     if not values[0] > 0.0:
-        msg = 'past and future windows share nothing; record while the vehicle drives'
-        raise InputError(msg)
+        raise InputError('past and future windows share nothing; record while the vehicle drives')
     # Those of a product of Gram matrices are of the order of squares.
     least = SMALLEST_RATIO ** (2 if coupling == 'gram-product' else 1)
     keep = min(rank, int(np.count_nonzero(values > least * values[0])))
@@ -245,8 +244,7 @@ def median_observation_distance(observations: Floats) -> float:
     step = max(1, len(observations) // 1000)
     median = float(np.median(pdist(observations[::step])))
     if not median > 0.0:
-        msg = 'most IMU samples are identical; record while the vehicle drives'
-        raise InputError(msg)
+        raise InputError('most IMU samples are identical; record while the vehicle drives')
     return median
 
 

@@ -53,8 +53,7 @@ class Contrast:
         self, eigenvectors: Floats, responses: Floats, penalty: float, *, regularised: bool = False
     ) -> None:
         if not penalty > 0.0:
-            msg = f'the penalty is {penalty} but has to be positive, for example 0.001'
-            raise InputError(msg)
+            raise InputError(f'the penalty is {penalty} but has to be positive, for example 0.001')
         if not (np.isfinite(eigenvectors).all() and np.isfinite(responses).all()):
             msg = 'eigenvectors or responses are not finite; leave out points without a response'
             raise InputError(msg)

@@ -230,8 +230,7 @@ def choose(
         )
     if not cells:
         sentence = next(iter(troubles.values()), 'there is none')
-        msg = f'no bag can be trained on; of the first: {sentence}'
-        raise InputError(msg)
+        raise InputError(f'no bag can be trained on; of the first: {sentence}')
     # Of each bag how many earlier ones drove at the tenth of its cells with the fewest.
     counts: Counter[_Cell] = Counter()
     ranks = {}

@@ -337,8 +337,7 @@ def parse_position_lag(text: str) -> float | None:
     except ValueError:
         lag_s = math.nan
     if not math.isfinite(lag_s):
-        msg = f'a position lag of {text!r} is neither {AUTO} nor a number of seconds'
-        raise InputError(msg)
+        raise InputError(f'a position lag of {text!r} is neither {AUTO} nor a number of seconds')
     return lag_s
 
 
@@ -354,8 +353,7 @@ def put_in_step(
         lags = agreed_lags([estimate_lag(recording) for recording in recordings])
         for recording, lag in zip(recordings, lags, strict=True):
             if lag.ambiguous:
-                msg = f'{recording.name}: {lag.sentence}'
-                raise InputError(msg)
+                raise InputError(f'{recording.name}: {lag.sentence}')
         corrections = [
             (lag.seconds, f'as found (+- {lag.uncertainty_s:.3f} s)')
             if lag.seconds is not None and lag.exceeds(0.0)

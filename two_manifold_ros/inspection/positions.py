@@ -167,8 +167,7 @@ def check_units(recordings: Sequence[Recording]) -> None:
     """Refuse recordings whose positions are surely not in metres."""
     for each in recordings:
         if each.positions and (times := scale_of(each.positions, each.imu)):
-            msg = f'{each.name}: {scaled_sentence(times, each.positions.topic)}'
-            raise InputError(msg)
+            raise InputError(f'{each.name}: {scaled_sentence(times, each.positions.topic)}')
 
 
 @dataclass(frozen=True)

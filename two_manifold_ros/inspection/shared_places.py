@@ -75,11 +75,10 @@ def sort_by_route(
         if isinstance(which, str):
             frames = sorted({each.positions.frame_id for each in those if each.positions})
             if len(frames) > 1:
-                msg = (
+                raise InputError(
                     f'bags of the map {which} are in several frames ({", ".join(frames)}): give '
                     'the bags of each frame a map of their own'
                 )
-                raise InputError(msg)
             groups.append(those)
         else:
             groups += _with_lines(those)
@@ -91,11 +90,10 @@ def sort_by_route(
         # Of the only line, or given, or of the first line.
         name = lines[0] if len(lines) == 1 else lines[0].partition('/')[0]
         if name in maps:
-            msg = (
+            raise InputError(
                 f'bags of the name {name} are in several frames, or a map has the name of a line: '
                 'give the bags of each frame names of their own'
             )
-            raise InputError(msg)
         maps[name] = group
     return {name: maps[name] for name in sorted(maps)}
 
@@ -103,11 +101,10 @@ def sort_by_route(
 def check_names(names: Sequence[str], count: int) -> None:
     """Refuse names that are not as many as recordings, or none of a route or a line on a map."""
     if len(names) != count:
-        msg = (
+        raise InputError(
             f'there are {len(names)} names of routes for {count} bags: name the route '
             'of each bag, in the order of the bags'
         )
-        raise InputError(msg)
     for name in names:
         empty = '/' in name and not all(name.split('/'))
         trouble = f'{name!r} names no map, or no line: write MAP/LINE' if empty else ''

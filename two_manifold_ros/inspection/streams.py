@@ -157,11 +157,10 @@ def measure_imu(imu: ImuStream, name: str) -> ImuReport:
     good = finite & ~absurd.any(axis=1)
     if not good.any():
         kind = 'possible' if finite.any() else 'finite'
-        msg = (
+        raise InputError(
             f'{imu.topic} in {name} has no {kind} sample among {len(imu.samples)}: check the IMU '
             f'driver and record again.'
         )
-        raise InputError(msg)
     samples = cleaned[good]
     mean, std = samples.mean(axis=0), samples.std(axis=0)
     # The same rule by which training leaves a channel out.

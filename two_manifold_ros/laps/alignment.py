@@ -77,11 +77,10 @@ def drive_series(recording: Recording) -> Series:
     imu = recording.imu
     interval = median_interval_ns(imu.stamps)
     if not interval:
-        msg = (
+        raise InputError(
             f'{recording.name}: topic {imu.topic} has no two IMU samples with increasing stamps; '
             'check the driver, or use receive times'
         )
-        raise InputError(msg)
     period = max(round(1e9 / USUAL_RATE_HZ), interval)
     gap = longest_step_ns(interval, period)
     largest = largest_believable([imu.samples])

@@ -158,11 +158,10 @@ def find_loop(recording: Recording) -> Loop:
     elif rings:
         doubt = 'what looks alike in it comes in another order each time'
     seconds = len(series.values) * series.period_s
-    msg = (
+    raise InputError(
         f'{recording.name}: nothing repeats in the {seconds:.0f} s of {recording.imu.topic}: '
         f'{doubt}; drive one route three times or more, the same way round'
     )
-    raise InputError(msg)
 
 
 def repetitions(series: Series, phases: Floats, marks: Floats) -> int:
@@ -424,11 +423,10 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
         if inside.sum() < 3:
             first, last = (f'{1e-9 * (each.sum() - begin):.3f}' for each in (own[:1], own[-1:]))
             where = f', which lie {first} to {last} s after its first stamp' if len(own) else ''
-            msg = (
+            raise InputError(
                 f'{recording.name}: {inside.sum()} of {len(own)} marks{where} fall into the '
                 f'{1e-9 * (end - begin):.0f} s of the IMU; give three or more, by the same clock'
             )
-            raise InputError(msg)
         own_ticks, numbers = passages_of(series, at[inside], recording.name)
         phases = align_marks(series, own_ticks, numbers)
         # At each mark a lap begins, to the tick.
@@ -437,11 +435,10 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
         phases += np.interp(phases, found, numbers - found)
         repeated.append(repetitions(series, phases, own_ticks))
         if not repeated[-1]:
-            msg = (
+            raise InputError(
                 f'{recording.name}: what the IMU reads between the marks does not repeat, so they '
                 'are no passages of one line; give their times by the clock of the IMU'
             )
-            raise InputError(msg)
         phases[(ticks < own_ticks[0]) | (ticks > own_ticks[-1])] = np.nan
         parts.append((recording, series.stamps, phases))
         times.append(np.diff(own_ticks) / np.diff(numbers) * series.period_s)
@@ -480,11 +477,10 @@ def passages_of(series: Series, marks: Floats, name: str) -> tuple[Floats, Float
     usual = float(np.median(lasted)) if len(lasted) else 0.0
     if len(own) < 3 or usual * series.period_s < SHORTEST_LAP_S:
         apart = f', {usual * series.period_s:.3g} s apart' if len(own) > 1 else ''
-        msg = (
+        raise InputError(
             f'{name}: {len(marks)} marks{apart} are no laps: give three passages of the line or '
             f'more, {SHORTEST_LAP_S:g} s apart at least, and no other messages'
         )
-        raise InputError(msg)
     gone = np.ones(len(lasted))
     if (lasted > 1.5 * usual).any():
         ring = lay_around(series, usual)

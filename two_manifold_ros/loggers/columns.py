@@ -55,11 +55,10 @@ def parse_columns(text: str) -> dict[str, Column]:
         name = name.removeprefix('-').strip()
         wrong = role not in ROLES or role in choices or (role == 'time' and sign < 0)
         if not equals or not name or wrong:
-            msg = (
+            raise InputError(
                 f'--columns: {part!r} is not ROLE=COLUMN or ROLE=COLUMN:UNIT, each role once; '
                 f'roles are {", ".join(ROLES)}'
             )
-            raise InputError(msg)
         if unit:
             factor_of(role, unit, f'--columns {part}')
         choices[role] = Column(name, unit.strip(), sign)
@@ -102,12 +101,11 @@ def choose(table: Table, columns: Mapping[str, Column]) -> dict[str, Column]:
     )
     lacking = next((what for lacks, what in rows if lacks), '')
     if lacking:
-        msg = (
+        raise InputError(
             f'{table.place}: no column is known to hold {lacking}; name them with --columns '
             "'time=COLUMN:UNIT,ax=COLUMN:UNIT,...', or 'x=COLUMN,y=COLUMN' for positions, out of "
             f'{listed(table.heads)}'
         )
-        raise InputError(msg)
     return chosen
 
 

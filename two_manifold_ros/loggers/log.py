@@ -139,8 +139,7 @@ def factor_of(role: str, unit: str, place: str) -> float:
     """Return what a number in a unit is multiplied by: SI units, degrees for places on earth."""
     if not fits(role, unit):
         known = ', '.join(_FACTORS[role])
-        msg = f'{place}: {unit!r} is no unit of {role}; it can be one of {known}'
-        raise InputError(msg)
+        raise InputError(f'{place}: {unit!r} is no unit of {role}; it can be one of {known}')
     return _FACTORS[role][_spelled(unit)]
 
 

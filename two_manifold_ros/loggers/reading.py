@@ -118,8 +118,7 @@ def _files_in(folder: Path) -> list[Path]:
     chosen = [next((by_stem[stem] for stem in stems if stem in by_stem), None) for stems in _STEMS]
     found = [each for each in chosen if each is not None] or tables
     if not found:
-        msg = f'{folder}: there is no table (.csv) in this folder; name the files'
-        raise InputError(msg)
+        raise InputError(f'{folder}: there is no table (.csv) in this folder; name the files')
     return found
 
 
@@ -172,11 +171,10 @@ def read_xrk(path: Path) -> Log:
     try:
         from libxrk import aim_xrk  # noqa: PLC0415 - optional
     except ModuleNotFoundError as error:
-        msg = (
+        raise InputError(
             f'{path}: XRK files need the Python package libxrk: install it with pip install '
             'libxrk, or export the session as CSV from Race Studio'
-        )
-        raise InputError(msg) from error
+        ) from error
     try:
         # It prints what it does not know.
         with redirect_stdout(StringIO()):

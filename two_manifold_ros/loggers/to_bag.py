@@ -36,13 +36,12 @@ def drive_of(log: Log) -> Drive:
     measured = {role: log.channels[role] for role in IMU_ROLES if role in log.channels}
     if not measured:
         out_of = f' out of {listed(log.unread)}' if log.unread else ''
-        msg = (
+        raise InputError(
             f'{log.place}: no column is known to hold accelerations or angular rates of a sensor, '
             'and positions, or accelerations computed from them, are not enough; name them by '
             f"--columns 'ax=COLUMN:UNIT,gz=COLUMN:UNIT,...'{out_of}, or record with a logger or "
             'phone whose IMU is exported too'
         )
-        raise InputError(msg)
     notes = list(log.notes)
     poses = Channel(np.zeros(0, np.int64), np.zeros((0, 2)))
     fixes = _fixes(log.channels, log.place, notes)
@@ -77,8 +76,7 @@ def _samples(measured: Mapping[str, Channel], place: str, notes: list[str]) -> C
     rest = dict.fromkeys(IMU_ROLES, '0') | {'accel_z': f'{GRAVITY} m/s^2'}
     constant = [f'{role} {value}' for role, value in rest.items() if role not in measured]
     if again > len(stamps):
-        msg = f'{place}: {words}; record or name a time with more decimals'
-        raise InputError(msg)
+        raise InputError(f'{place}: {words}; record or name a time with more decimals')
     if left == len(stamps):
         msg = f'{place}: no time has all channels of the IMU; import its files one by one'
         raise InputError(msg)
@@ -96,13 +94,12 @@ def _fixes(channels: Mapping[str, Channel], place: str, notes: list[str]) -> Cha
     stamps, degrees = _both(channels, *FIX_ROLES[:2])
     on_earth = (np.abs(degrees) <= (90.0, 180.0)).all(axis=1) & (degrees != 0.0).any(axis=1)
     if degrees.any() and not on_earth.any():
-        msg = (
+        raise InputError(
             f'{place}: none of the {len(stamps)} positions is on earth: name latitude and '
             "longitude and their unit by --columns 'lat=COLUMN:degE7,lon=COLUMN:degE7' (or deg, "
             "rad, min), metres on a map by 'x=COLUMN,y=COLUMN'; write degrees and minutes "
             '(ddmm.mmmm) as degrees'
         )
-        raise InputError(msg)
     if left := int((~on_earth).sum()):
         notes.append(f'{left} of {len(stamps)} positions are zero or not on earth, and left out')
     found = _each_once(stamps[on_earth], degrees[on_earth], notes)
@@ -152,8 +149,7 @@ def write_drive(drive: Drive, path: str | Path) -> dict[str, int]:
     rows = sorted((stamp, number, row) for number, (*_, channel) in enumerate(streams)
                   for row, stamp in enumerate(channel.stamps.tolist()))  # fmt: skip
     if rows[0][0] < 0:
-        msg = f'{path}: the drive begins before 1970; correct the date in the file'
-        raise InputError(msg)
+        raise InputError(f'{path}: the drive begins before 1970; correct the date in the file')
     with BagWriter(path) as bag:
         for stamp, number, row in rows:
             topic, msgtype, frame, channel = streams[number]

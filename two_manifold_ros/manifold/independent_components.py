@@ -91,16 +91,14 @@ def separate(functions: Floats, eigenvalues: Floats, count: int) -> Separation:
     centred = functions - functions.mean(axis=0)
     sizes = np.sqrt(np.square(centred).mean(axis=0))
     if not sizes.min() > 0.0:
-        msg = 'an eigenfunction is constant; leave the constant one out'
-        raise InputError(msg)
+        raise InputError('an eigenfunction is constant; leave the constant one out')
     scaled = centred / sizes
     single = _new_functions(scaled, count)
     if len(single) < count:
-        msg = (
+        raise InputError(
             f'{len(single)} of {scaled.shape[1]} eigenfunctions are no functions of those before '
             f'them; ask for as many variables, not {count}, or give more eigenfunctions'
         )
-        raise InputError(msg)
     # Which other eigenfunction each product of two is, by the nearest eigenvalue.
     others = [column for column in range(len(eigenvalues)) if column not in single]
     products = [one * other for one, other in itertools.combinations(eigenvalues[single], 2)]

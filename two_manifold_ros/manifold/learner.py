@@ -178,8 +178,7 @@ def require_scale(samples: Samples, dimension: int, neighbours: int | None = Non
     """Return the median distance; refuse too few points for the numbers, and bad numbers."""
     for name, number in (('dimension', dimension), ('neighbours', neighbours)):
         if number is not None and (not isinstance(number, Integral) or number < 1):
-            msg = f'{name} is {number!r}, but must be a whole number and at least 1'
-            raise InputError(msg)
+            raise InputError(f'{name} is {number!r}, but must be a whole number and at least 1')
     least = dimension if neighbours is None else max(dimension + 1, neighbours)
     if len(samples) <= least:
         graph = f' and {neighbours} neighbours' if neighbours else ''

@@ -96,14 +96,12 @@ class FitTransform:
             found = deepcopy(self.embedding).fit_transform(samples.rows(np.arange(count)))
             coordinates = np.array(found, dtype=np.float64)
         except ValueError as error:
-            msg = f'{name} cannot embed the points: {error}'
-            raise InputError(msg) from error
+            raise InputError(f'{name} cannot embed the points: {error}') from error
         shape, finite = coordinates.shape, np.isfinite(coordinates).all()
         if shape[:1] != (count,) or len(shape) != 2 or not coordinates.size or not finite:
-            msg = (
+            raise InputError(
                 f'{name} made the shape {shape} of {count} points, or numbers that are not finite'
             )
-            raise InputError(msg)
         mean = coordinates.mean(axis=0)
         radii = samples.neighbours(self.neighbours)[1][:, -1].copy()
         bandwidth = local_bandwidth(radii)

@@ -251,8 +251,7 @@ class Ear:
         begin_ns, *ahead_ns = (int(each.sec) * 10**9 + int(each.nanosec) for each in stamps)
         ahead_s = 1e-9 * (np.array(ahead_ns) - begin_ns)
         if not (np.diff(ahead_s, prepend=-1e-9) > 0.0).all():
-            msg = 'a path whose poses do not follow each other in time'
-            raise ValueError(msg)
+            raise ValueError('a path whose poses do not follow each other in time')
         places = [each.pose.position for each in message.poses]
         spots = _drawable([(place.x, place.y) for place in places])
         self._vehicle.set_path(np.column_stack([spots, ahead_s]))
@@ -273,8 +272,7 @@ def _drawable(places: Any) -> Floats:  # noqa: ANN401 - anything of a message
     """Return places (n, 2); a ``ValueError`` says that one cannot be drawn."""
     found: Floats = np.array(places, dtype=np.float64).reshape(-1, 2)
     if not (np.abs(found) < _FARTHEST_M).all():
-        msg = 'a place that is not finite'
-        raise ValueError(msg)
+        raise ValueError('a place that is not finite')
     return found
 
 

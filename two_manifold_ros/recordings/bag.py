@@ -151,12 +151,11 @@ class Bag:
             return getattr(types, self._decoder)  # type: ignore[no-any-return]
         # A parser of definitions raises errors of several kinds.
         except Exception as error:
-            msg = (
+            raise InputError(
                 f'{self.path} does not define {topic.msgtype} of {topic.name}, so it cannot be '
                 f'decoded ({error}): convert the bag to MCAP where its package is installed, with '
                 'ros2 bag convert'
-            )
-            raise InputError(msg) from error
+            ) from error
 
 
 _MEMBER = re.compile(r'\s*([A-Za-z][\w/]*(?:<=\d+)?(?:\[(?:<=)?\d*\])?)\s+([A-Za-z]\w*)\s*(=?)')
@@ -181,8 +180,7 @@ def types_with(store: Stores, definition: str | None, msgtype: str) -> Any:  # n
         elif member and not member.group(3):
             lines.append(f'{member.group(1)} {member.group(2)}')
     if not lines:
-        msg = 'no definition'
-        raise ValueError(msg)
+        raise ValueError('no definition')
     found = get_types_from_msg('\n'.join(lines), msgtype)
     types.register({name: each for name, each in found.items() if name not in types.fielddefs})
     return types
@@ -200,20 +198,18 @@ _MAGIC = {
 def _opened(file: Path, stack: ExitStack) -> Reader:
     """Open one file, which the stack closes; ``InputError`` if it is damaged or another kind."""
     if storage_kind(file) not in KINDS or not file.is_file():
-        msg = (
+        raise InputError(
             f'{file} is no bag: give a rosbag2 folder, an .mcap or .db3 file, or a ROS 1 .bag '
             'file.'
         )
-        raise InputError(msg)
     with file.open('rb') as stream:
         start = stream.read(16)
     if not start.startswith(_MAGIC[file.suffix]):
-        msg = (
+        raise InputError(
             f'{file} {"does not start like" if start else "is empty and not"} a {file.suffix} '
             'file, so it was never finished, is damaged or something else: check where it '
             'came from and copy it again.'
         )
-        raise InputError(msg)
     with _damage_named(file):
         plain = file
         if file.suffix in COMPRESSED:
@@ -223,8 +219,7 @@ def _opened(file: Path, stack: ExitStack) -> Reader:
                 while part := packed.read1(1 << 20):
                     unpacked.write(part)
                     if unpacked.tell() > most:
-                        msg = f'more than {most} bytes are packed into it'
-                        raise ValueError(msg)
+                        raise ValueError(f'more than {most} bytes are packed into it')
         if plain.suffix == '.db3':
             _check_database(plain)
         reader = rosbag1.Reader(plain) if plain.suffix == '.bag' else rosbag2.Reader(plain)
@@ -246,8 +241,7 @@ def _check_database(file: Path) -> None:
         each[0] not in {'table', 'index'} or 'VIRTUAL' in each[:4] or 'AS' in each
         for each in words
     ):
-        msg = 'it is cut off, or holds more than rows'
-        raise ValueError(msg)
+        raise ValueError('it is cut off, or holds more than rows')
 
 
 @contextmanager
@@ -305,8 +299,7 @@ def _storage_files(path: Path) -> tuple[list[Path], list[str], int]:
             'that ros2 bag record made.'
         )
     if trouble:
-        msg = f'{path} {trouble}'
-        raise InputError(msg)
+        raise InputError(f'{path} {trouble}')
     for file in files:
         # An untrusted folder may link to any file.
         if file.is_symlink():
@@ -343,8 +336,7 @@ def unpack(packed: bytes, most: int = LARGEST_PART, *, compression: str = 'zstd'
         left -= len(parts[-1])
         packed = frame.unused_data if frame.eof else b''
     if left <= 0:
-        msg = f'more than {most} bytes are packed into a part of it'
-        raise ValueError(msg)
+        raise ValueError(f'more than {most} bytes are packed into a part of it')
     return b''.join(parts)
 
 

@@ -120,11 +120,10 @@ class BagWriter:
         try:
             yield
         except OSError as error:
-            msg = (
+            raise InputError(
                 f'{self._target}: the bag cannot be written ({error.strerror}); make room, or '
                 'choose another folder'
-            )
-            raise InputError(msg) from error
+            ) from error
 
     def write(self, topic: str, msgtype: str, stamp_ns: int, message: Mapping[str, Any]) -> None:
         """Write one message given as a nested dict of its fields, see `MessageBuilder`."""

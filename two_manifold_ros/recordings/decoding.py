@@ -46,11 +46,10 @@ def _vectors_cdr(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
     """
     layout = _CDR.get(raw[:2])
     if layout is None:
-        msg = (
+        raise InputError(
             f'An Imu message starts with {raw[:4].hex()}, which is not plain CDR: record it '
             f'again with a middleware that uses CDR.'
         )
-        raise InputError(msg)
     header, vector = layout
     seconds, nanoseconds, length = header.unpack_from(raw, _ENCAPSULATION)
     text = _ENCAPSULATION + header.size
@@ -129,12 +128,11 @@ def fields_decoder(
                     found = found[int(name)] if name.isdecimal() else getattr(found, name)
                 values.append(float(found))
             except (AttributeError, IndexError, TypeError, ValueError) as error:
-                msg = (
+                raise InputError(
                     f'{topic}: a message has no number in its field {".".join(way)}; name fields '
                     'of its type, such as twist.linear.x, or velocity.1 of a JointState with two '
                     'joints or more'
-                )
-                raise InputError(msg) from error
+                ) from error
         found, stamp_ns, frame_id = message, 0, ''
         for inner in (None, *parts):
             found = found if inner is None else getattr(found, inner, None)
@@ -161,11 +159,10 @@ def imu_decoder(
     if ',' in field:
         fields = tuple(each.strip() for each in field.split(','))
         if len(fields) != len(IMU_CHANNELS) or not all(fields):
-            msg = (
+            raise InputError(
                 f'--imu-topic {topic}:{field}: name the field with a sensor_msgs/Imu in it, or '
                 'six fields, acceleration x, y, z and angular rate x, y, z, with commas'
             )
-            raise InputError(msg)
         return fields_decoder(deserialise, topic, msgtype, fields)
     if field:
         fields = tuple(f'{field}.{name}' for name in IMU_CHANNELS)
@@ -197,11 +194,10 @@ class SensorTopic:
         name, colon, listed = text.partition(':')
         fields = tuple(each.strip() for each in listed.split(',')) if colon else ()
         if not name or not all(fields):
-            msg = (
+            raise InputError(
                 f'sensor topic {text!r}: write the name of a topic or TOPIC:FIELD,... '
                 'such as /magnetometer:magnetic_field.x'
             )
-            raise InputError(msg)
         return cls(name, fields)
 
     @property
@@ -235,12 +231,11 @@ class SensorTopic:
             for topic, known in zip(topics, trained, strict=True)
         ):
             taken = ', '.join(each.written for each in trained) or 'none'
-            msg = (
+            raise InputError(
                 f'{setting} names {", ".join(each.written for each in topics)}, but the model '
                 f'takes {taken}; name a topic for each in this order, alone or with its fields, '
                 'or none'
             )
-            raise InputError(msg)
         return tuple(
             cls(topic.name, known.fields) for topic, known in zip(topics, trained, strict=True)
         )

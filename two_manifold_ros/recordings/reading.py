@@ -264,15 +264,13 @@ class MessageColumns:
             # Neither has taken it yet if the other cannot.
             times = array('q', (stamp, received))
         except InputError as error:
-            msg = f'{self.place}: {error}'
-            raise InputError(msg) from error
+            raise InputError(f'{self.place}: {error}') from error
         # Damaged bytes make a decoder raise almost anything.
         except Exception as error:
-            msg = (
+            raise InputError(
                 f'A message on {self.name} in {self.place} cannot be decoded ({error}): '
                 f'the bag is damaged, copy it again.'
-            )
-            raise InputError(msg) from error
+            ) from error
         self.stamps.append(times[0])
         self.received.append(times[1])
         self._numbers.extend(numbers)
@@ -305,11 +303,10 @@ def collect(
             progress(number / total)
     for each in collected:
         if not each.frames:
-            msg = (
+            raise InputError(
                 f'{bag.path} holds no whole message on {each.name}: choose another topic or '
                 f'recording.'
             )
-            raise InputError(msg)
     return collected
 
 

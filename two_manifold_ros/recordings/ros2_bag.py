@@ -34,8 +34,7 @@ class Ros2Bag:
         self.notes: list[str] = []
         if not path.exists() or path.suffix == '.bag':
             cure = 'pip install rosbags for bags of ROS 1' if path.exists() else 'check the path'
-            msg = f'{path} is no bag that rosbag2_py reads: {cure}.'
-            raise InputError(msg)
+            raise InputError(f'{path} is no bag that rosbag2_py reads: {cure}.')
 
     def __enter__(self) -> Self:
         try:

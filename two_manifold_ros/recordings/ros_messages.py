@@ -31,11 +31,10 @@ def deserialise(raw: bytes, msgtype: str) -> Any:  # noqa: ANN401 - as above
         kind = message_class(msgtype)
     except (ImportError, AttributeError) as error:
         package = msgtype.partition('/')[0].replace('_', '-')
-        msg = (
+        raise InputError(
             f'{msgtype} is not known here: install its package, ros-$ROS_DISTRO-{package}, and '
             'source the setup file of ROS.'
-        )
-        raise InputError(msg) from error
+        ) from error
     return deserialize_message(raw, kind)
 
 

@@ -159,11 +159,10 @@ def positions_of_fixes(
     latitude, longitude, altitude, status = fixes.T
     valid = valid_fixes(latitude, longitude, status)
     if not valid.any():
-        msg = (
+        raise NoFixError(
             f'{place} holds {len(valid)} messages but no valid fix: choose another recording or '
             f'another topic with --position-topic.'
         )
-        raise NoFixError(msg)
     if origin is None:
         origin = choose_origin(latitude[valid], longitude[valid], altitude[valid])
     heights = np.full(np.count_nonzero(valid), origin.altitude_m)

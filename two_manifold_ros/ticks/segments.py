@@ -83,8 +83,7 @@ def fit_channels(
     values = np.concatenate([segment.values for segment in segments])
     channels = measure_channels(values, largest, names)
     if not channels.live.any():
-        msg = 'no channel varies during training; record while the vehicle drives'
-        raise InputError(msg)
+        raise InputError('no channel varies during training; record while the vehicle drives')
     return channels
 
 

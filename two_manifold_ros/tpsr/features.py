@@ -105,10 +105,9 @@ class IndicatorFeatures:
         points = check_points(points, self.inputs)
         codes = np.clip(points, 0, self.symbols - 1).astype(np.int64)
         if not np.array_equal(codes, points):
-            msg = (
+            raise InputError(
                 f'a point holds something else than the codes 0 to {self.symbols - 1}; give these'
             )
-            raise InputError(msg)
         weights = self.symbols ** np.arange(self.inputs - 1, -1, -1, dtype=np.int64)
         features = np.zeros((len(points), self.size))
         features[np.arange(len(points)), codes @ weights] = 1.0

@@ -47,8 +47,7 @@ def count_states(values: Floats, wanted: int) -> int:
     """Return how many of the wanted states have singular values (r,) that are not rounding."""
     states = int(np.count_nonzero(values[:wanted] > 1e-9 * values.max(initial=0.0)))
     if not states:
-        msg = 'nothing was learned yet; take samples and fold them first'
-        raise InputError(msg)
+        raise InputError('nothing was learned yet; take samples and fold them first')
     return states
 
 
@@ -70,11 +69,10 @@ def make_parameters(
     """
     whole = float(normaliser @ start)
     if not whole > 0.1 * weight:
-        msg = (
+        raise InputError(
             f'features of histories: what was learned holds {whole / weight:.3g} of the '
             'constant instead of 1; append a constant feature'
         )
-        raise InputError(msg)
     return Tpsr(
         start=start / whole,
         normaliser=normaliser,
