@@ -128,11 +128,7 @@ _FORMAT = 'two_manifold bags 1'
 
 
 class ItemJournal(dict[str, Any]):
-    """
-    Results of items in a file, a line for each as it comes, so that a run that ended goes on.
-
-    A line that was cut off by the end of a run is forgotten.
-    """
+    """Results of items in a file, a line each as it comes, so that a run that ended goes on."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -297,11 +293,8 @@ def _check_versions(client: Any) -> None:  # noqa: ANN401 - of an extra
 
 
 def dask_setup(_: Any) -> None:  # noqa: ANN401 - of an extra
-    """
-    Leave Ctrl-C to the command, in a worker that it starts; Dask looks for this name.
-
-    Else each process would print a traceback, and another one of the work that is cancelled.
-    """
+    """Leave Ctrl-C to the command, in a worker that it starts; Dask looks for this name."""
+    # Else each process would print a traceback, and another one of the work that is cancelled.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.getLogger('distributed.worker.state_machine').setLevel(logging.ERROR)
 

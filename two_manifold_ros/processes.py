@@ -43,11 +43,7 @@ class Stopped(KeyboardInterrupt):
 
 @contextmanager
 def until_ctrl_c() -> Iterator[None]:
-    """
-    End the block without a message at Ctrl-C, the end that the command names to the user.
-
-    Such a command then ends with 0: launch takes any other status for a crash.
-    """
+    """End the block in silence at Ctrl-C, with 0: launch takes any other status for a crash."""
     try:
         yield
     except Stopped as stopped:

@@ -1,10 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Numbered files in a folder, each written whole or not at all: checkpoints, and models to hand over.
-
-The number counts up; the oldest file is removed only after the newest is on the disk.
-"""
+"""Numbered files in a folder, each written whole or not at all: checkpoints, learned models."""
 
 from __future__ import annotations
 
@@ -279,11 +275,7 @@ def newest_readable(
 
 
 def newest_in(folder: str | Path, skipped: Callable[[str], object] = lambda _: None) -> list[str]:
-    """
-    Return the newest checkpoint that can be read of each name in a folder.
-
-    There is none where it is no such folder. ``skipped`` gets a sentence about each that is newer.
-    """
+    """Return the newest checkpoint that can be read of each name; say which newer are not."""
     # The name of a model beside them has one more dot.
     named = [each.name.split('.') for each in Path(folder).glob('*.npz')]
     names = sorted({parts[0] for parts in named if len(parts) == 3})
@@ -292,11 +284,7 @@ def newest_in(folder: str | Path, skipped: Callable[[str], object] = lambda _: N
 
 
 def drives_in(path: str | Path) -> list[Recording]:
-    """
-    Return the drives with positions that a checkpoint keeps, without the lag of the positions.
-
-    Raises `InputError` as `kept_in` does.
-    """
+    """Return the drives with positions that a checkpoint keeps, without the lag of these."""
     memory, _, head, lag_ns, _ = kept_in(path, read_container(path), make_head())
     return [
         replace(each, name=f'{path} drive {number}').with_positions_earlier(lag_ns * 1e-9)

@@ -108,20 +108,13 @@ class Schedule:
         self._last_s = self.known_s
 
     def count_laps(self, laps: float, lap_s: float) -> None:
-        """
-        Note how many laps were driven when the last training started, and how long one takes.
-
-        A start from rest or a stop make a drive longer, but not more laps.
-        """
+        """Note how many laps were driven when the last training started, and how long one is."""
+        # A start from rest or a stop make a drive longer, but not more laps.
         self._since_s = self._last_s - laps * lap_s
         self.due_s = self._last_s + _left_s(laps * lap_s, lap_s)
 
     def judge(self, error_m: float, rise_ns: int, end_ns: int, lap_s: float) -> bool:
-        """
-        Take how a part until ``end_ns`` went, and since when errors were higher than before.
-
-        Return whether the part is like those before it.
-        """
+        """Take the error of a part, and since when errors rose; return if it is like others."""
         rises = len(self._parts) == USUAL_PARTS and error_m > RISE * max(self._parts)
         if not rises:
             self._parts.append(error_m)

@@ -1,10 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-A Kalman filter for the linear system that N4SID finds.
-
-P. Van Overschee, B. De Moor: Subspace Identification for Linear Systems, Kluwer 1996, chapter 3.
-"""
+"""A Kalman filter for the system that N4SID finds (Van Overschee & De Moor 1996, chapter 3)."""
 
 from __future__ import annotations
 
@@ -80,11 +76,7 @@ def stabilised(transition: Floats) -> Floats:
 
 
 def innovation_form(transition: Floats, output: Floats, noise: Floats) -> InnovationForm:
-    """
-    Return the steady-state Kalman filter; noise of state and output has [[Q, S], [S', R]].
-
-    ``LinAlgError`` says that the Riccati equation has no solution, or none with a stable filter.
-    """
+    """Return the steady-state Kalman filter of noise [[Q, S], [S', R]], or ``LinAlgError``."""
     k = len(transition)
     spread = solve_discrete_are(
         transition.T, output.T, noise[:k, :k], noise[k:, k:], s=noise[:k, k:]

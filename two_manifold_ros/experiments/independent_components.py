@@ -1,12 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-The experiments of Singer & Coifman (2008): independent components behind a non-linear map.
-
-``nlica-square`` and ``nlica-sphere`` recover a square in which a Brownian motion is seen through
-a map, from short bursts of it. ``slow-manifold`` (section 1) finds the slow variable of a system
-behind a fast one, from short stretches of both.
-"""
+"""The experiments of Singer & Coifman (2008): independent components behind a non-linear map."""
 
 from __future__ import annotations
 

@@ -1,11 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-The experiments of Nilsson, Sha & Jordan (2007): a torus, the globe, and pictures of a snowman.
-
-Manifold kernel dimension reduction finds the direction, among the eigenvectors of a graph of the
-points, that predicts a response.
-"""
+"""The experiments of Nilsson, Sha & Jordan (2007): a torus, the globe, pictures of a snowman."""
 
 from __future__ import annotations
 

@@ -72,11 +72,7 @@ def _walk(chances: Floats, cumulative: Floats, state: int) -> Ints:
 
 
 def codes_of(symbols: Ints) -> Ints:
-    """
-    Return the codes of the samples in (n,) symbols, in turn; n is larger than 2 ``LENGTH``.
-
-    A sample is a history, an observation and the test after it.
-    """
+    """Return the codes of the samples (history, observation, test) in (n,) symbols, in turn."""
     words = sliding_window_view(symbols, 2 * LENGTH + 1)
     return words @ 2 ** np.arange(2 * LENGTH + 1)[::-1]
 

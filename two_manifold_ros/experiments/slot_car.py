@@ -1,10 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-The experiment ``slot-car``: a manifold HSE-HMM beside its rivals.
-
-Boots & Gordon (2012), Fig. 3, by the methods of `two-manifold compare` on simulated cars.
-"""
+"""The experiment ``slot-car``: a manifold HSE-HMM and its rivals (Boots & Gordon 2012, Fig. 3)."""
 
 from __future__ import annotations
 

@@ -1,11 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-The experiments of Boots & Gordon (2012) with two views of the same points.
-
-``linear-iv``: PCA is biased by noise, two-subspace PCA is not. ``swiss-rolls``: two manifolds
-are learned with each other's help where neither is alone.
-"""
+"""The experiments of Boots & Gordon (2012) with two views of the same points."""
 
 from __future__ import annotations
 

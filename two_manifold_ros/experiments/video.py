@@ -1,11 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-The experiment ``video``: a map of a room from nothing but the film of a camera in it.
-
-Boots & Gordon (2011), Fig. 3: 11,000 frames of a camera that circles a table in alternating
-directions. The truth is known only to the linear read-out that scores the states.
-"""
+"""The experiment ``video`` (Boots & Gordon 2011, Fig. 3): a map of a room from a film alone."""
 
 from __future__ import annotations
 

@@ -1,11 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Manifold kernel dimension reduction (Nilsson, Sha & Jordan 2007), and positions read with it.
-
-It finds the directions of a manifold that predict responses. Where few positions are known, a
-ridge regression reads the others from the directions that predict these.
-"""
+"""Manifold kernel dimension reduction (Nilsson, Sha & Jordan 2007), and positions read with it."""
 
 from __future__ import annotations
 
@@ -229,11 +224,7 @@ def fit_position_map(
 
 
 def cross_validated(coordinates: Floats, positions: Floats, penalty: float) -> float:
-    """
-    Return the RMS error, metres, of `fit_position_map` on stretches in time left out in turn.
-
-    Neighbours in time say nothing about places where nothing is known.
-    """
+    """Return the RMS error, metres, of `fit_position_map` on stretches left out in turn."""
     squares = []
     for kept, left_out in _folds(len(positions)):
         found = fit_position_map(coordinates[kept], positions[kept], penalty)
@@ -255,7 +246,7 @@ def within_reach(known: Floats, asked: Floats) -> Bools:
 
 
 def _folds(count: int) -> Iterator[tuple[Ints, Ints]]:
-    """Yield the kept and the left-out rows of five folds."""
+    """Yield kept and left-out rows of five stretches: neighbours would tell of each other."""
     every = np.arange(count)
     for left_out in np.array_split(every, 5):
         yield np.setdiff1d(every, left_out), left_out

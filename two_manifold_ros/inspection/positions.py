@@ -142,11 +142,7 @@ def scale_of(positions: PositionStream, imu: ImuStream) -> float | None:
 
 
 def _times(motion: Motion) -> tuple[float, float] | None:
-    """
-    Return bounds of speed times rate of turn over the acceleration to the side that explains it.
-
-    They are the regression of one on the other and its inverse; ``None`` if that is too little.
-    """
+    """Return bounds of speed times rate of turn over the acceleration aside, or ``None``."""
     aside = motion.lateral
     known = np.isfinite(aside) & np.isfinite(motion.imu[:, :3]).all(axis=1)
     if known.sum() * motion.step_s < SHOWING_S:

@@ -102,11 +102,7 @@ def drive_series(recording: Recording) -> Series:
 
 
 class Grid(NamedTuple):
-    """
-    How finely a lap is followed: in so many steps, each of so many bins of the template.
-
-    These are passed at the usual speed, in one of the gears (S,) so many, from standing on.
-    """
+    """Steps of a lap, bins of the template in each, and bins passed in a step by gear (S,)."""
 
     steps: int
     bins_a_step: int

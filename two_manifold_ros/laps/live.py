@@ -49,11 +49,7 @@ MOST_FAR = 0.1
 
 
 class FixedLine:
-    """
-    The line through the fixes of a vehicle of which laps alone are known, and places on it.
-
-    A fix that is far off the line is left out, unless there are many such fixes on two laps.
-    """
+    """The line through the fixes of a vehicle of which laps alone are known; wild ones are out."""
 
     def __init__(self, model: RouteModel, circuit: Circuit) -> None:
         self._model = model

@@ -57,11 +57,7 @@ EXACT = np.zeros((2, 2))
 
 @dataclass(frozen=True)
 class Lap:
-    """
-    A lap that is over; its number counts passages of the start line, from 1 on.
-
-    Its begin is None if it was not seen, and its time unknown if the vehicle was lost between.
-    """
+    """A lap that is over, counted from 1; what was not seen of it is None or unknown."""
 
     number: int
     begin_ns: int | None

@@ -282,11 +282,7 @@ def _alike(seen: Floats, width: int) -> tuple[Floats, Floats]:
 
 
 def lay_around(series: Series, lap: float) -> Ring:
-    """
-    Lay a drive around a ring of a lap of so many ticks, from the best of some stretches.
-
-    From the means of a stretch on path and means are found in turn.
-    """
+    """Lay a drive around a ring of a lap of so many ticks, from the best of some stretches."""
     ticks = max(lap / PHASES, len(series.values) / MOST_STEPS, 1.0)
     phases = max(round(lap / ticks), LEAST_PHASES)
     _, seen = series.averaged(ticks)
@@ -374,11 +370,7 @@ SHORTEST_LAP_S = 1.0
 
 
 class Placed(NamedTuple):
-    """
-    Recordings with positions by their laps, on a ring or on a line through their fixes.
-
-    There are so many laps in all of them, each of usually ``lap_s``; the ``sentence`` says so.
-    """
+    """Recordings with positions by their laps, and a ``sentence`` on these for the user."""
 
     recordings: list[Recording]
     lap_s: float
@@ -387,11 +379,7 @@ class Placed(NamedTuple):
 
 
 def place(recordings: Sequence[Recording], marks: str | None) -> Placed:
-    """
-    Place drives by marks of the start line, or by the loop in the IMU of all.
-
-    Marks are a topic of the recordings, with a message of any type at each passage.
-    """
+    """Place drives by a topic of marks of the start line, or by the loop in the IMU of all."""
     if marks is not None:
         passed = [np.sort(read_stamps(each.name, marks, each.imu)) for each in recordings]
         return place_by_marks(recordings, passed)

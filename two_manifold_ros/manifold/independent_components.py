@@ -1,11 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Non-linear independent components (Singer & Coifman 2008), before and after the diffusion.
-
-Before it: covariances of what is seen around each point, for ``GivenCovariances``. After it: the
-rotation of its first eigenfunctions to functions of one variable each.
-"""
+"""Non-linear independent components (Singer & Coifman 2008), before and after the diffusion."""
 
 from __future__ import annotations
 

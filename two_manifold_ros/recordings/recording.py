@@ -123,11 +123,7 @@ def median_interval_ns(stamps: Ints) -> int:
 
 
 def usual_gap_ns(stamps: Ints) -> int:
-    """
-    Return the length of a gap where no model has one: five usual intervals, at least 0.25 s.
-
-    The usual one is the median of all, or that of ``IN_A_ROW`` where it is longer.
-    """
+    """Return the length of a gap where no model has one: five usual intervals, 0.25 s or more."""
     stamps = stamps[stamps > 0]
     usual = median_interval_ns(stamps)
     steps = np.diff(stamps)

@@ -134,11 +134,8 @@ def fixes_agree(one: Sequence[float], other: Sequence[float]) -> bool:
 def choose_origin(
     latitude_deg: Floats, longitude_deg: Floats, altitude_m: Floats
 ) -> GeodeticOrigin:
-    """
-    Return the first of valid fixes (N,) near the median of all, or the nearest, as an origin.
-
-    Receivers report wrong places before they know better.
-    """
+    """Return the first of valid fixes (N,) near the median of all, or the nearest."""
+    # Receivers report wrong places before they know better.
     points = earth_centred(latitude_deg, longitude_deg, np.zeros(len(latitude_deg)))
     away = np.linalg.norm(points - np.median(points, axis=0), axis=1)
     near = np.flatnonzero(away <= ORIGIN_REACH_M)

@@ -153,11 +153,7 @@ POLICIES = dict(
 
 @dataclass(frozen=True)
 class SlotCarSettings:
-    """
-    Choices for one run; the same settings give the same samples bit by bit.
-
-    Raises ``InputError`` if a value is out of range.
-    """
+    """Choices for one run; the same settings give the same samples bit by bit."""
 
     seed: int = 0  # from 0 on; it draws the throttle, bias and noise of the IMU and the camera
     rate_hz: float = 100.0  # IMU samples per second, 1 to 1000 Hz

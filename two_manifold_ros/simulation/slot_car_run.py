@@ -75,11 +75,7 @@ class FurtherSensor(NamedTuple):
     measure: Callable[[Floats, np.random.Generator, tuple[Floats, Floats, Floats]], Floats]
 
     def reader(self, settings: SlotCarSettings) -> Callable[..., Floats]:
-        """
-        Return what reads it in a run, from positions, quaternions and speeds.
-
-        The same settings give the same readings, and one call or many.
-        """
+        """Return what reads positions, quaternions and speeds, in one call or many alike."""
         random = settings.generator(self.topic)
         drawn = random.standard_normal(len(self.fields))
         return lambda *run: self.measure(drawn, random, run)
@@ -156,12 +152,7 @@ def simulate(
 
 
 def imu_message(stamp_ns: int, imu: Floats, variances: Floats) -> dict[str, Any]:
-    """
-    Return one ``sensor_msgs/msg/Imu``.
-
-    ``imu`` is (6,), specific force in m/s^2 and angular rate in rad/s; ``variances`` are theirs,
-    "unknown" to ROS if all are zero.
-    """
+    """Return a ``sensor_msgs/msg/Imu`` of (6,) force and rate; variances of 0 are unknown."""
     return {
         'header': header_of(stamp_ns, IMU_FRAME),
         'orientation_covariance': np.array([-1.0] + [0.0] * 8),  # "no orientation"

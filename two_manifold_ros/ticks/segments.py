@@ -133,11 +133,7 @@ def largest_believable(samples: Sequence[Floats]) -> Floats:
 
 
 def absurd_values(samples: Floats, usable: Bools, largest: Floats | None = None) -> Bools:
-    """
-    Return which values (N, 6) of samples, among the usable ones (N,), training refuses.
-
-    Those far beyond the ``largest`` (6,), by default beyond `largest_believable` of the usable.
-    """
+    """Return which values (N, 6) of usable samples are far beyond the ``largest``, or usual."""
     largest = largest_believable([samples[usable]]) if largest is None else largest
     limit = LIMIT_FACTOR * largest + np.finfo(float).tiny
     return np.asarray(usable[:, None] & (np.abs(samples) > limit))

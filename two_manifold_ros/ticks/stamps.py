@@ -356,11 +356,7 @@ class TickAverager:
 
 
 def average_ticks(stamps: Ints, samples: Floats, period_ns: int) -> tuple[Ints, Floats]:
-    """
-    Average finite (N, c) samples without gaps over ticks: their ends (T,), ns, and means (T, c).
-
-    The (N,) stamps, ns, increase strictly; the first tick starts at the first one.
-    """
+    """Average samples (N, c) without gaps over ticks from the first one on: ends and means."""
     span_ns = int(stamps[-1] - stamps[0]) if len(stamps) else 0
     averager = TickAverager(samples.shape[1], period_ns, span_ns)
     if span_ns:
