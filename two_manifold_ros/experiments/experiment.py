@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 import math
 from operator import methodcaller
@@ -42,24 +43,18 @@ class Claim:
     limit: float | None = None
 
 
-def at_most(what: str, paper: str, ours: float, limit: float | None, note: str = '') -> Claim:
-    """Claim that a number is no more than a limit; NaN fails, and ``None`` is no limit."""
-    return _limited('most', what, paper, ours, limit, note)
-
-
-def at_least(what: str, paper: str, ours: float, limit: float, note: str = '') -> Claim:
-    """Claim that a number is no less than a limit; NaN fails. The note stands behind it."""
-    return _limited('least', what, paper, ours, limit, note)
-
-
 def _limited(
-    side: str, what: str, paper: str, ours: float, limit: float | None, note: str
+    side: str, what: str, paper: str, ours: float, limit: float | None, note: str = ''
 ) -> Claim:
+    """Claim that a number, with a note behind it, keeps a limit if there is one; NaN does not."""
     shown, value = f'{ours:.3g}{note}', float(ours) if math.isfinite(ours) else None
     if limit is None:
         return Claim(f'{what}, no limit', paper, shown, True, value)
     passed = bool(ours <= limit if side == 'most' else ours >= limit)
     return Claim(f'{what}, at {side} {limit:.3g}', paper, shown, passed, value, float(limit))
+
+
+at_most, at_least = partial(_limited, 'most'), partial(_limited, 'least')
 
 
 class Runner(NamedTuple):

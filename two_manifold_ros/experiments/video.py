@@ -281,11 +281,11 @@ def fit(settings: VideoSettings, seed: int, report: lab.Progress) -> Found:
     # Two seeds of random features.
     windows = FrameWindows(settings.film, seed=2 * seed)
     angles, ways = np.zeros(settings.frames), np.zeros(settings.frames, dtype=np.int64)
-    for index, frame in enumerate(islice(film, settings.frames)):
+    for index, (picture, step) in enumerate(islice(film, settings.frames)):
         if index % 100 == 0:
             report(f'frame {index:,} of {settings.frames:,}', index / settings.frames)
-        angles[index], ways[index] = frame.angle, frame.direction
-        sample = windows.push(frame.picture)
+        angles[index], ways[index] = step.angle, step.direction
+        sample = windows.push(picture)
         if sample is None:
             continue
         learner.learn(sample)

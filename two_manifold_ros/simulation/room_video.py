@@ -351,21 +351,12 @@ class RoomWalk:
         return Step(self._angle, 1 if self._ratio > 0.0 else -1, pose)
 
 
-class RoomFrame(NamedTuple):
-    """A (height, width) uint8 picture in grey with the truth beside it, see `Step`."""
-
-    picture: NDArray[np.uint8]
-    angle: float
-    direction: int
-    pose: CameraPose
-
-
 def room_video(
-    seed: int, width: int, height: int, frames_per_circuit: int = RoomWalk.frames_per_circuit
-) -> Iterator[RoomFrame]:
-    """Yield frame after frame without end; the same seed, from 0 on, gives the same frames."""
+    seed: int, width: int, height: int, frames_per_circuit: int
+) -> Iterator[tuple[NDArray[np.uint8], Step]]:
+    """Yield grey pictures (height, width) with the truth, without end, by the seed, from 0 on."""
     camera = RoomCamera(Room(seed), width, height, seed)
     walk = RoomWalk(seed, frames_per_circuit)
     while True:
         step = walk.step()
-        yield RoomFrame(camera.picture(step.pose), *step)
+        yield camera.picture(step.pose), step
