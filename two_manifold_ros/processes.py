@@ -23,7 +23,7 @@ from two_manifold_ros.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from sys import UnraisableHookArgs
-    from types import FrameType, TracebackType
+    from types import FrameType
 
     from typing_extensions import Self
 
@@ -76,9 +76,7 @@ class Stopping:
         }
         return self
 
-    def __exit__(
-        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
-    ) -> bool:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
         for number, handler in self._before.items():
             # Or a second one would end a process with an error that is ending well.
             over = self.signal or self.is_last

@@ -123,11 +123,8 @@ class UpdaterSession:
 
 def learner_of(chosen: UpdaterParameters, topic: str) -> StreamLearner:
     """Return a learner of the IMU on a topic, which trains in a process of its own."""
-    horizons, path, ellipse_m = (
-        tuple(chosen.horizons),
-        chosen.model,
-        (chosen.ellipse_warn_m, chosen.ellipse_error_m),
-    )
+    horizons, path = tuple(chosen.horizons), chosen.model
+    ellipse_m = chosen.ellipse_warn_m, chosen.ellipse_error_m
     head = load_model(path) if path else make_head(horizons, imu_topic=topic)
     if path:
         check_input(head, path)

@@ -35,9 +35,7 @@ from two_manifold_ros.typing import Table
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from two_manifold_ros.inspection.positions import PositionReport
-    from two_manifold_ros.inspection.streams import ImuReport, Timing
-    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.inspection.streams import Timing
 
 
 Severity: TypeAlias = Literal['info', 'warning']

@@ -155,6 +155,7 @@ def _times(motion: Motion) -> tuple[float, float] | None:
     explained = float(turned @ (forces @ weights)) / whole if whole else 0.0
     if explained < SHOWN:
         return None
+    # The regression of one on the other, and its inverse.
     times = float(np.linalg.norm(weights))
     return times, times / explained
 

@@ -27,7 +27,6 @@ from two_manifold_ros.sources import COMPRESSED, KINDS, METADATA, PARTS, storage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
-    from types import TracebackType
 
     from typing_extensions import Self
 
@@ -92,12 +91,7 @@ class Bag:
             self._connections[topic] = of
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     @property

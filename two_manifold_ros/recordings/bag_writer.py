@@ -13,7 +13,6 @@ from two_manifold_ros.errors import bags_wanted, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
-    from types import TracebackType
 
     from typing_extensions import Self
 
@@ -39,11 +38,7 @@ class BagWriter:
     """
 
     def __init__(
-        self,
-        path: str | Path,
-        *,
-        storage: Storage = 'mcap',
-        latched: Collection[str] = (),
+        self, path: str | Path, *, storage: Storage = 'mcap', latched: Collection[str] = ()
     ) -> None:
         self._target, self._storage, self._latched = Path(path), storage, latched
         self._types: dict[str, str] = {}
@@ -101,12 +96,7 @@ class BagWriter:
                 raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             with self._writing():
                 self._writer.close()

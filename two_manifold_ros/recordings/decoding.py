@@ -184,9 +184,7 @@ class SensorTopic:
     """A topic of a sensor beside the IMU, such as a magnetometer or the speed of a wheel."""
 
     name: str
-    fields: tuple[
-        str, ...
-    ] = ()  # numbers of a message that count; those usual for the type if none
+    fields: tuple[str, ...] = ()  # numbers of a message that count; the usual ones if none
 
     @classmethod
     def parse(cls, text: str) -> SensorTopic:

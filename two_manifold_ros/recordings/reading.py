@@ -92,10 +92,8 @@ def open_bag(path: str | Path) -> Iterator[OpenBag]:
             bag = kind(place)
             stack.enter_context(bag)
             if is_remote(path):
-                bag.path, bag.notes = (
-                    public(path),
-                    [named(note, place, path) for note in bag.notes],
-                )
+                bag.path = public(path)
+                bag.notes = [named(note, place, path) for note in bag.notes]
             yield bag
     except OSError as error:
         cure = 'look at the permissions of its files and folders, and at its disk'

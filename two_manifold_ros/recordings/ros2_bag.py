@@ -15,7 +15,6 @@ from two_manifold_ros.recordings.ros_messages import deserialise
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
-    from types import TracebackType
 
     from typing_extensions import Self
 
@@ -48,12 +47,7 @@ class Ros2Bag:
             raise damaged(self.path, error) from error
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Do nothing: each reader closes its files when it is no longer used."""
 
     @property

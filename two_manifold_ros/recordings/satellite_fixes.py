@@ -35,17 +35,10 @@ def earth_centred(latitude_deg: Floats, longitude_deg: Floats, altitude_m: Float
 
 
 def east_north(
-    latitude_deg: Floats,
-    longitude_deg: Floats,
-    altitude_m: Floats,
-    origin: GeodeticOrigin,
+    latitude_deg: Floats, longitude_deg: Floats, altitude_m: Floats, origin: GeodeticOrigin
 ) -> Floats:
     """Return positions (N, 2), metres east and north, in the plane tangent at the origin."""
-    centre = earth_centred(
-        np.array([origin.latitude_deg]),
-        np.array([origin.longitude_deg]),
-        np.array([origin.altitude_m]),
-    )
+    centre = earth_centred(*(np.array([each]) for each in vars(origin).values()))
     away = earth_centred(latitude_deg, longitude_deg, altitude_m) - centre
     latitude, longitude = np.radians([origin.latitude_deg, origin.longitude_deg])
     east = np.array([-np.sin(longitude), np.cos(longitude), 0.0])
@@ -120,9 +113,8 @@ def valid_fixes(latitude_deg: Floats, longitude_deg: Floats, status: Floats) -> 
 
 def origin_at(latitude_deg: float, longitude_deg: float, altitude_m: float) -> GeodeticOrigin:
     """Return a fix as the origin of a plane; without an altitude it is on the ellipsoid."""
-    return GeodeticOrigin(
-        latitude_deg, longitude_deg, altitude_m if math.isfinite(altitude_m) else 0.0
-    )
+    height_m = altitude_m if math.isfinite(altitude_m) else 0.0
+    return GeodeticOrigin(latitude_deg, longitude_deg, height_m)
 
 
 def fixes_agree(one: Sequence[float], other: Sequence[float]) -> bool:

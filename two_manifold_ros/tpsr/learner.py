@@ -19,7 +19,6 @@ from two_manifold_ros.tpsr.thin_svd import Move, ThinSvd
 
 if TYPE_CHECKING:
     from two_manifold_ros.tpsr.features import FeatureMap
-    from two_manifold_ros.tpsr.parameters import Tpsr
     from two_manifold_ros.typing import Floats, Ints
 
 
