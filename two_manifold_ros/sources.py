@@ -118,8 +118,7 @@ def expand(addresses: Sequence[str]) -> list[str]:
 
     They are of bags, of folders with bags at any depth, or globs; a local path that is neither of
     the last two is returned as it is, whether there is a bag or not. Bags of one address are
-    sorted, and none of them is there twice. ``InputError`` says that a glob or a folder elsewhere
-    holds no bag, or cannot be listed.
+    sorted, and none of them is there twice.
     """
     bags: list[str] = []
     listed = set(addresses)

@@ -51,7 +51,6 @@ class NumberedFiles:
 
     ``kind`` is what a file is, in sentences. Until `close` a lock file keeps every other writer
     from this name in this folder; half-written files are therefore of a dead one, and are removed.
-    Raises `InputError` if there is another writer, or nobody can write.
     """
 
     def __init__(self, folder: str | Path, name: str, kind: str) -> None:
@@ -216,13 +215,7 @@ def saved(learner: StreamLearner) -> Content:
 def kept_in(
     path: str | Path, content: Content, head: ModelHead
 ) -> tuple[StreamMemory, ModelHead | None, ModelHead, int, bool]:
-    """
-    Return what `saved` gave for a learner to resume, see `StreamLearner.resume`.
-
-    The third is ``head`` with the frames of the drives. Raises `InputError` if the file is no
-    checkpoint of this version, its parts do not fit together, or a model in ``head`` has another
-    frame or origin of positions.
-    """
+    """Return what `saved` gave for `StreamLearner.resume`; refuse what does not fit ``head``."""
     header, arrays = content
     if header.get('format') != FORMAT:
         raise InputError(

@@ -330,12 +330,8 @@ class StreamLearner:
         lag_ns: int = 0,
         withheld: bool = False,
     ) -> None:
-        """
-        Run a model that was learned before, and train again on the drives of a memory.
-
-        ``head`` has their frames. Raises `InputError`, and changes nothing, if limits of ellipses
-        refuse the model.
-        """
+        """Run a model learned before, and train again on drives with the frames of ``head``."""
+        # Limits of ellipses may refuse the model: nothing is changed before.
         live = None if model is None else self.make_filter(model)
         self.memory, self.head, self.reference.lag_ns = memory, head, lag_ns
         for drive in memory.recordings(head):

@@ -143,12 +143,8 @@ def since(recordings: Sequence[Recording], stamp_ns: int) -> list[Recording]:
 
 
 def with_news(recordings: Sequence[Recording], longest_s: float) -> list[Recording]:
-    """
-    Return recordings without the samples of longer times without news.
-
-    These are without positions, or with a sensor that repeats itself to the last bit. Positions
-    stay: laps are counted by them.
-    """
+    """Return recordings without samples of long times without positions, or of stuck sensors."""
+    # Positions stay: laps are counted by them.
     counting = []
     for each in recordings:
         stamps = each.imu.stamps
@@ -167,11 +163,8 @@ def with_news(recordings: Sequence[Recording], longest_s: float) -> list[Recordi
 def newest_part(
     recordings: Sequence[Recording], most_s: float, longest_step_ns: int
 ) -> list[Recording]:
-    """
-    Return the newest parts of recordings, oldest first, with so many seconds of positions.
-
-    Time between positions that are farther apart does not count: it teaches nothing.
-    """
+    """Return the newest parts of recordings, oldest first, with so many seconds of positions."""
+    # Time between positions that are farther apart does not count: it teaches nothing.
     newest: list[Recording] = []
     for each in reversed(recordings):
         stamps = np.array([]) if each.positions is None else each.positions.stamps

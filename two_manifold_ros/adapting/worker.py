@@ -42,12 +42,7 @@ class Worker:
         self._start()
 
     def run(self, work: Callable[[Given], Result], given: Given) -> Result:
-        """
-        Call a function of a module in the process, and wait for what it returns or raises.
-
-        Raises `InputError` if the process was killed or closed; after a kill the next call starts
-        another process.
-        """
+        """Call a function of a module in the process, and wait for what it returns or raises."""
         with self._calling:
             with self._lock:
                 if self.process.poll() is not None and not self._closed:

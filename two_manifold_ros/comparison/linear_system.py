@@ -93,8 +93,7 @@ def decompose_hankel(segments: Sequence[Floats], block_rows: int) -> Floats:
     """
     Return L of the LQ decomposition of a block Hankel matrix, pasts above futures: (2 i d, 2 i d).
 
-    It is of outputs (T, d) without a gap, in windows of i ``block_rows`` before and after. An
-    ``InputError`` says that there are fewer than a regression on the past and one more tick needs.
+    It is of outputs (T, d) without a gap, in windows of i ``block_rows`` before and after.
     """
     outputs = segments[0].shape[1]
     windows = sum(max(0, len(segment) - 2 * block_rows + 1) for segment in segments)

@@ -108,8 +108,7 @@ def learning_curve(
     A tick is estimated before its position is given. Offline models are trained on everything
     before some laps (1, 2, 3, 5, 8, ...), and before the positions end; each is shown the lap
     before, and followed over the next one, or to the end. An end of less than half a lap counts
-    with the lap before. Positions are kept from the learners after ``known_s``. Raise
-    ``InputError`` if there are no positions to learn from and to compare with.
+    with the lap before. Positions are kept from the learners after ``known_s``.
     """
     stream = _Stream(recordings)
     known = stream.seconds < known_s

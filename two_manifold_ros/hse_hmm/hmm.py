@@ -103,8 +103,7 @@ def shared_directions(
     """
     Couple centred coordinates (n, m_F) and (n, m_P) of future and past windows of the same ticks.
 
-    There are ``rank`` directions, fewer if the spectrum falls below `SMALLEST_RATIO`. Raises
-    ``InputError`` if nothing is shared.
+    There are ``rank`` directions, fewer if the spectrum falls below `SMALLEST_RATIO`.
     """
     future_map, past_map, values = couple(future, past, coupling)
     if not values[0] > 0.0:

@@ -234,11 +234,8 @@ def cross_validated(coordinates: Floats, positions: Floats, penalty: float) -> f
 
 
 def within_reach(known: Floats, asked: Floats) -> Bools:
-    """
-    Return which points (l, m) are within twice the distance that 95 % of what is left out keeps.
-
-    Only there the error of `cross_validated` holds. The known ones (n, m) are in order of time.
-    """
+    """Return which points (l, m) are near the known ones (n, m), which are in order of time."""
+    # Only within twice the distance that 95 % of what is left out keeps does the error hold.
     nearest = [cKDTree(known[kept]).query(known[out])[0] for kept, out in _folds(len(known))]
     reach = 2.0 * np.quantile(np.concatenate(nearest), 0.95)
     inside: Bools = cKDTree(known).query(asked)[0] <= reach

@@ -1,11 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Positions for training where there are none: on a ring, or on a route that some fixes show.
-
-They are of a ring whose circumference is a lap in seconds, so that its metres are seconds of a
-usual lap; or, from five fixes on, of the smoothest closed line through the fixes.
-"""
+"""Positions for training where there are none: on a ring, or on a line that some fixes show."""
 
 from __future__ import annotations
 
@@ -50,8 +45,7 @@ def on_line(
     Return drives with positions on one line through the fixes of all of them, or on a ring.
 
     At stamps (T,) of each so many laps are gone (T,), all from one place. Without fixes phase 0 is
-    at (radius, 0) of a ring, and ``topic`` is the topic of the positions. An ``InputError`` says
-    that fixes are too few, miss half of the lap, or are in several frames.
+    at (radius, 0) of a ring, and ``topic`` is the topic of the positions.
     """
     placed = []
     if all(recording.positions is None for recording, _, _ in drives):

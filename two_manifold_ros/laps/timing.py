@@ -334,11 +334,8 @@ NO_LAPS = (
 
 
 def live_timer(model: ModelHead, start_line: str = '', sectors: str = '') -> LapTimer | None:
-    """
-    Return a timer of estimates as they come; None if no lap is known and no line is named.
-
-    A map of the route holds its lap; looking for the lap of another model would hold up the node.
-    """
+    """Return a timer of estimates as they come; None if no lap is known and no line is named."""
+    # Looking for the lap of a model that is no map of the route would hold up the node.
     named = start_line.strip() or sectors.strip()
     if model.route_model is not None:
         return make_timer(model, start_line, sectors) if named or model.circuit else None

@@ -220,11 +220,8 @@ def usual_lap(times: Floats, phases: Floats) -> float:
 
 
 def candidate_lags(series: Series) -> list[float]:
-    """
-    Return lags, ticks, at which windows look alike most often, up to half of the drive.
-
-    Of windows of each length there are peaks of votes in the logarithm of the lag.
-    """
+    """Return lags, ticks, at which windows look alike most often, up to half of the drive."""
+    # Of windows of each length there are peaks of votes in the logarithm of the lag.
     total = len(series.values)
     found: list[tuple[float, float]] = []
     width_s = SHORTEST_S
@@ -449,8 +446,7 @@ def passages_of(series: Series, marks: Floats, name: str) -> tuple[Floats, Float
     Marks (L + 1,) are rising ticks. A mark that follows another one in less than half of the usual
     time, as of a button pressed twice, is left out. If it takes half as long again as usual to the
     next one, a beacon missed laps or the vehicle stood: as many laps are counted as the drive goes
-    around a ring of a usual lap (`lay_around`). An ``InputError`` says of the recording of this
-    ``name`` that fewer than three are left, or that they come too often for laps.
+    around a ring of a usual lap (`lay_around`).
     """
     # Several messages of one passage; those of a topic that never pauses are one passage too.
     shortest = SHORTEST_LAP_S / series.period_s

@@ -74,8 +74,7 @@ def separate(functions: Floats, eigenvalues: Floats, count: int) -> Separation:
     variable varies with no product.
 
     ``functions`` (n, m) are without the constant one, leading first, at least d (d + 1) / 2;
-    ``eigenvalues`` (m,) of the random walk; ``count`` is d. Raises ``InputError`` if there are too
-    few functions, one is constant, or fewer than d are new.
+    ``eigenvalues`` (m,) of the random walk; ``count`` is d.
     """
     from scipy.optimize import linear_sum_assignment
 

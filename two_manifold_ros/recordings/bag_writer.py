@@ -33,8 +33,7 @@ class BagWriter:
     The bag is written beside the target and moved there when the block ends without an
     exception, so a broken run leaves nothing behind; one that is killed leaves a hidden folder.
     ``mcap`` is compressed with zstd. Topics that are ``latched`` are offered with transient-local
-    durability, which ``ros2 bag play`` then keeps for late subscribers. ``InputError`` says why
-    the bag cannot be written.
+    durability, which ``ros2 bag play`` then keeps for late subscribers.
     """
 
     def __init__(

@@ -38,12 +38,7 @@ NOT_GIVEN = -1.0
 
 
 def _vectors_cdr(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
-    """
-    Decode a ``sensor_msgs/Imu`` in plain CDR, five times faster than a general decoder.
-
-    The doubles are aligned to eight bytes behind the one variable part, ``frame_id``.
-    ``InputError`` says that it is not plain CDR.
-    """
+    """Decode a ``sensor_msgs/Imu`` in plain CDR, five times faster than a general decoder."""
     layout = _CDR.get(raw[:2])
     if layout is None:
         raise InputError(
@@ -53,6 +48,7 @@ def _vectors_cdr(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
     header, vector = layout
     seconds, nanoseconds, length = header.unpack_from(raw, _ENCAPSULATION)
     text = _ENCAPSULATION + header.size
+    # Aligned to eight bytes behind the one variable part.
     doubles = text + length + -(header.size + length) % 8
     # As `frame_name`, for each sample.
     frame_id = raw[text : text + length - 1].decode('utf-8', 'replace').lstrip('/')

@@ -1,11 +1,6 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Find positions of a drive that no speed of the drive explains.
-
-How fast the vehicle drives and how much its positions tremble is learned from the drive itself,
-from medians, which a few wrong positions do not move.
-"""
+"""Find positions of a drive that no speed of it explains, by medians that these do not move."""
 
 from __future__ import annotations
 

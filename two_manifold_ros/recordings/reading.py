@@ -110,8 +110,7 @@ def read_recording(
     Read the IMU and the positions of one bag, here or at an address, as `fetched` takes it.
 
     Stamps stay as they are; the ``ticks`` folder cleans them. ``progress`` is called now and then
-    with the share of the messages that has been read. ``InputError`` says that the bag cannot be
-    read, or a topic is missing, ambiguous, or of another type.
+    with the share of the messages that has been read.
     """
     with open_bag(path) as bag:
         field, topics = options.imu_field or '', bag.topics

@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
 
 class Canvas:
-    """
-    A surface to paint on, in metres from its lower left corner, first in one shade.
-
-    The (rows, columns) ``grey`` is 0 (black) to 1 (white); its first row is the lower edge.
-    """
+    """A surface of ``grey``, 0 black to 1 white, to paint on in metres from the lower left."""
 
     texels_per_metre = 32  # as fine as a pixel of the camera sees the far wall: little is aliased
 

@@ -130,8 +130,7 @@ def simulate(
     """
     Drive a number of ``laps``, or a number of IMU ``samples``, on the usual track or another.
 
-    The last sample is the first one that completes the laps. Raises ``InputError`` unless exactly
-    one of the two is given and is at least 1.
+    The last sample is the first one that completes the laps.
     """
     goal = laps if samples is None else samples
     if goal is None or goal < 1 or (laps is not None and samples is not None):

@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 
 class NewestRows:
-    """
-    The newest ``most`` rows (c,) of ``count``, each twice in a ring: in one piece and in order.
-
-    In ``twice`` (c, 2 most) they are those before ``end``.
-    """
+    """The newest ``most`` rows (c,), ``twice`` in a ring: in one piece, in order up to ``end``."""
 
     def __init__(self, most: int, channels: int) -> None:
         self.twice, self._most = np.zeros((channels, 2 * most)), most

@@ -172,8 +172,8 @@ def cosine_features(angles: NDArray[Any], phases: NDArray[Any]) -> Floats:
     Return :math:`\sqrt{2/D} \cos(a + \beta)` as float64, mathematics (2.2).
 
     ``angles`` (n, D), float64 or float32, are overwritten; ``phases`` (D,) are of the same dtype.
-    Raises `InputError` if the rounding of an angle alone passes 1e-3 radians.
     """
+    # The rounding of an angle alone may not pass 1e-3 radians.
     limit = 1e-3 / float(np.finfo(angles.dtype).eps)
     # Written so that a NaN, from an overflow to infinities of both signs, is refused as well.
     if angles.size and not (-limit <= angles.min() and angles.max() <= limit):

@@ -64,8 +64,7 @@ def make_parameters(
 
     ``operators`` (p + 1, k, k) are those by observation feature and that of the constant.
     ``inverse`` (p, p) is :math:`(\hat\Sigma_{AO,AO}+\lambda nI)^{-1}`, ``weight`` the sum of the
-    weights, n, and ``test_square`` that of squared lengths of tests. Raises `InputError` if the
-    histories hold less than a tenth of the constant.
+    weights, n, and ``test_square`` that of squared lengths of tests.
     """
     whole = float(normaliser @ start)
     if not whole > 0.1 * weight:
