@@ -30,9 +30,6 @@ Item = TypeVar('Item')
 Result = TypeVar('Result')
 Value = TypeVar('Value')
 
-LOST_WORKERS = 3
-"""Workers that may be lost while they have an item, until it is taken to be what they die of."""
-
 START_S = 60.0
 """Time in which a scheduler and a worker have to answer."""
 
@@ -207,7 +204,8 @@ def client_of(
             f"install it with 'pip install {error.name}', or leave out --workers"
         ) from error
     settings = {
-        'distributed.scheduler.allowed-failures': LOST_WORKERS,
+        # Workers that may be lost with an item, until it is taken to be what they die of.
+        'distributed.scheduler.allowed-failures': 3,
         # It would take what is shared from a worker that waits.
         'distributed.scheduler.active-memory-manager.start': False,
         # Its profiler samples each worker a hundred times a second, which slows it by a sixth.

@@ -40,9 +40,6 @@ SURE = 0.9999
 MOVED = 0.1
 """Spread of the positions in a block over the mean position's error, below which it stood."""
 
-UNRESOLVED = frozenset({'filling', 'gap', 'converging', 'diverged'})
-"""Causes for which nothing is published, though the filter finds nothing wrong with its input."""
-
 
 class Errors(NamedTuple):
     """Errors over the ticks that count, metres, and shares of them; NaN before the first."""
@@ -118,7 +115,8 @@ class Prequential:
         # The clock was set back.
         if self._waiting and estimate.stamp_ns < self._waiting[-1][0]:
             self._waiting.clear()
-        lost = not known and estimate.cause in UNRESOLVED
+        # For these it finds nothing wrong with its input.
+        lost = not known and estimate.cause in {'filling', 'gap', 'converging', 'diverged'}
         self._waiting.append((estimate.stamp_ns, x, y, lost))
 
     def settle(self, reference: ReferenceMonitor) -> None:

@@ -48,9 +48,6 @@ FIRST_S = 10.0
 GROWTH = 1.3
 """Growth of the drive between two attempts while no lap is known."""
 
-RISE = 1.5
-"""Error of a part over the largest usual one from which on it is unlike those before."""
-
 USUAL_PARTS = 2 * BLOCKS_PER_LAP
 """Newest parts that are usual, and those between two unlike ones of a change: two laps."""
 
@@ -115,7 +112,8 @@ class Schedule:
 
     def judge(self, error_m: float, rise_ns: int, end_ns: int, lap_s: float) -> bool:
         """Take the error of a part, and since when errors rose; return if it is like others."""
-        rises = len(self._parts) == USUAL_PARTS and error_m > RISE * max(self._parts)
+        # Unlike those before is half as much error again as in the largest usual one.
+        rises = len(self._parts) == USUAL_PARTS and error_m > 1.5 * max(self._parts)
         if not rises:
             self._parts.append(error_m)
         if rises and not self._unlike:
@@ -153,10 +151,6 @@ def _left_s(driven_s: float, lap_s: float) -> float:
     while due <= laps:
         before, due = due, before + due
     return due * lap_s - driven_s
-
-
-JUDGED_LAPS = 2.0
-"""Newest laps over which the error is reported, and estimates are withheld by."""
 
 
 class StreamLearner:
@@ -299,7 +293,8 @@ class StreamLearner:
         if len(self.memory):
             # Before the first sample there is nothing that they could be learned with.
             reference.counters['not_learned'] += len(reference.taken) - len(kept)
-        self.score.span_s = JUDGED_LAPS * self.lap_s if self.lap_s > 0.0 else FIRST_S
+        # Over the newest laps the error is reported, and by it estimates are withheld.
+        self.score.span_s = 2.0 * self.lap_s if self.lap_s > 0.0 else FIRST_S
         self.score.settle(reference)
         self._part.settle(reference)
         for fix in kept:

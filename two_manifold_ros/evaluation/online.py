@@ -33,9 +33,6 @@ OFFLINE, MEAN = 'offline', 'mean'
 AFTERWARDS = 0
 """Stands for the number of a lap where positions have ended: the IMU is alone."""
 
-SHORTEST_LAP = 0.5
-"""Share of a lap below which the end of a stream counts with the lap before."""
-
 
 @dataclass(frozen=True)
 class Row:
@@ -134,7 +131,8 @@ def learning_curve(
         )
     laps = np.where(known, stream.laps.astype(np.int64) + 1, AFTERWARDS)
     last = int(laps.max())
-    if last > 1 and stream.laps[known].max() - (last - 1) < SHORTEST_LAP:
+    # A shorter end of a stream counts with the lap before.
+    if last > 1 and stream.laps[known].max() - (last - 1) < 0.5:
         last -= 1
         laps = np.minimum(laps, last)
     some, learned, before = list[int](), 1, 1

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
 
-PASSES = 3
-"""Times that recordings are followed, each with what was measured before."""
-
 
 class Measured(NamedTuple):
     """A vehicle, the ticks followed, and those at which the filter believes it on the route."""
@@ -58,7 +55,8 @@ def measure_vehicle(
         if trouble := imu_misfit(recording, model):
             raise InputError(trouble)
     vehicle = UNKNOWN
-    for _ in range(PASSES):
+    # Each time with what was measured before.
+    for _ in range(3):
         learner, ticks = VehicleLearner(model), 0
         for recording in recordings:
             live = Filter(model, correction=vehicle)

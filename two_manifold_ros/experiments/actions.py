@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 HORIZONS_S = (1, 2)
 """Seconds ahead."""
 
-ACTION_LENGTH = 3.0
-"""Squared distance between actions: windows are to differ by the throttle that was held."""
-
 
 class Settings(NamedTuple):
     """Settings, chosen on the cars 1000 to 1002, of the set 100; a throttle is held for a tick."""
@@ -108,7 +105,8 @@ class Features:
 
     def _rows(self, points: Floats, length: int) -> Floats:
         scaled = points.copy()
-        scaled[:, 0] *= ACTION_LENGTH**0.5 if self._given else 0.0
+        # Squared distance between actions: windows are to differ by the throttle that was held.
+        scaled[:, 0] *= 3.0**0.5 if self._given else 0.0
         windows = sliding_window_view(scaled, length, axis=0)
         return np.reshape(windows.transpose(0, 2, 1), (len(windows), -1))
 

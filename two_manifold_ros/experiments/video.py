@@ -245,9 +245,6 @@ class VideoSettings(NamedTuple):
     trials: int = 1
 
 
-FIRST_ROOM = 3
-"""Seed of the first room and its walk: settings were chosen on rooms 0 to 2."""
-
 BEFORE = 0.875
 """Circuits before which a map is open: 350 of 400 steps in the paper."""
 
@@ -277,7 +274,8 @@ def fit(settings: VideoSettings, seed: int, report: lab.Progress) -> Found:
     gaps: list[float] = []
     # Steps after which maps are kept.
     kept = [round(share * window) for share in (0.25, 0.875, 1.5)]
-    film = room_video(FIRST_ROOM + seed, settings.width, settings.height, window)
+    # Rooms and walks 0 to 2 are those on which settings were chosen.
+    film = room_video(3 + seed, settings.width, settings.height, window)
     # Two seeds of random features.
     windows = FrameWindows(settings.film, seed=2 * seed)
     angles, ways = np.zeros(settings.frames), np.zeros(settings.frames, dtype=np.int64)

@@ -46,9 +46,6 @@ BAGS_SUFFIX = '.bags.jsonl'
 MOST_CELLS = 256
 """Cells of a survey: on a lap some hundred, so that a bend has several."""
 
-MOST_ACROSS = 64
-"""Cells of a survey along its longer side; many more are below the noise of positions."""
-
 SECTORS = 4
 """Directions of travel in a cell, each of its own: a route driven backwards is another one."""
 
@@ -107,7 +104,8 @@ def survey_recording(recording: Recording) -> Survey:
     extent_m = float(np.ptp(box, axis=0).max())
     if not extent_m > 0.0:
         return replace(found, frame_id=stream.frame_id)
-    level = math.ceil(math.log2(extent_m / MOST_ACROSS))
+    # Many more cells along the longer side are below the noise of positions.
+    level = math.ceil(math.log2(extent_m / 64))
     while len(cells := _cells_along(track, 2.0**level)) > MOST_CELLS:
         level += 1
     return replace(found, frame_id=stream.frame_id, level=level, cells=cells)

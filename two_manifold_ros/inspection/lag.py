@@ -36,9 +36,6 @@ SHOWN = 0.36
 KNOWN_S = 0.1
 """Standard error of a lag, seconds, up to which it is known."""
 
-AS_MUCH = 0.8
-"""Share of the best lag's share that makes one far from it as likely, as on halves of an oval."""
-
 
 @dataclass(frozen=True)
 class SensorLag:
@@ -90,7 +87,8 @@ def find_lag(name: str, early: Floats, late: Floats, step_s: float, window: int)
     shares = _share(np.concatenate([total, total - moments], axis=1), least)
     peaks = shares.argmax(axis=0)
     best = float(shares[peaks[0], 0])
-    high = np.flatnonzero(shares[:, 0] >= AS_MUCH * shares[:, 0].max())
+    # Lags far apart may be nearly as likely, as on halves of an oval.
+    high = np.flatnonzero(shares[:, 0] >= 0.8 * shares[:, 0].max())
     if high[-1] - high[0] >= len(high) or peaks.min() == 0 or peaks.max() == 2 * reach:
         return SensorLag(name, float(peaks[0] - reach) * step_s, np.inf, best)
     # The top of the parabola through each peak and its neighbours.

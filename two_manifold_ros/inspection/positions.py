@@ -59,12 +59,6 @@ DEGREE_M = 111_195.0
 MISSCALED = 2.5
 """Times, or one over it, by which positions in metres may seem off: with 3, feet would pass."""
 
-SHARP_S = 1.2
-"""Smoothing from which on bends are cut, s: positions may seem as much smaller as it is longer."""
-
-SHOWING_S = 10.0
-"""Seconds of known motion that show a unit, as those that show a lag."""
-
 LAPS_NOT_COUNTED = (
     f'Laps are not counted, since positions are too rare for it: drive {WANTED_LAPS}.'
 )
@@ -135,7 +129,8 @@ def scale_of(positions: PositionStream, imu: ImuStream) -> float | None:
     if motion is None or found is None:
         return None
     least, most = (each / size for each in found)
-    sharp = min(1.0, SHARP_S / (motion.window * motion.step_s))
+    # Smoothing over longer, s, cuts bends: positions may seem as much smaller.
+    sharp = min(1.0, 1.2 / (motion.window * motion.step_s))
     if any(least <= MISSCALED * each and most >= sharp / MISSCALED * each for each in right_at):
         return None
     return math.sqrt(least * most)
@@ -145,7 +140,8 @@ def _times(motion: Motion) -> tuple[float, float] | None:
     """Return bounds of speed times rate of turn over the acceleration aside, or ``None``."""
     aside = motion.lateral
     known = np.isfinite(aside) & np.isfinite(motion.imu[:, :3]).all(axis=1)
-    if known.sum() * motion.step_s < SHOWING_S:
+    # Seconds of known motion that show a unit, as those that show a lag.
+    if known.sum() * motion.step_s < 10.0:
         return None
     forces = motion.imu[known, :3] - motion.imu[known, :3].mean(axis=0)
     turned = aside[known] - aside[known].mean()

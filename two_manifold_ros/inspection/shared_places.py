@@ -31,12 +31,6 @@ SHARED = 0.1
 SHARED_LAPS = 0.5
 """The same where laps close, on average of both recordings: more of the places than not."""
 
-LINE_SHARE = 0.05
-"""Share of the extent of laps by which laps of two days or calibrations may lie apart."""
-
-LONG_STRETCH_S = 3.0
-"""Seconds along which lines of one map drive on one road, whatever they share: a usual window."""
-
 SAME_ROUTE = 0.75
 """The same, if both are of one and the same route: days of one share nine tenths and more."""
 
@@ -164,7 +158,8 @@ def group_by_places(recordings: Sequence[Recording]) -> list[list[Recording]]:
             # Most places are shared, or a stretch, on roads as wide as the laps.
             both = first, second
             extents_m = [float(np.linalg.norm(np.ptp(each.positions, axis=0))) for each in both]
-            beside_m = LINE_SHARE * min(extents_m)
+            # By such a share of their extent laps of two days or calibrations may lie apart.
+            beside_m = 0.05 * min(extents_m)
             near = [_near(*each, beside_m) for each in (both, both[::-1])]
             if near[0].mean() + near[1].mean() >= 2.0 * SHARED_LAPS:
                 return True
@@ -172,7 +167,8 @@ def group_by_places(recordings: Sequence[Recording]) -> list[list[Recording]]:
             steps = [
                 max([end - begin for begin, end in stretches_of(each)], default=0) for each in near
             ]
-            return min(steps) * LOOK_S / FINENESS >= LONG_STRETCH_S
+            # Lines of one map drive on one road for so many seconds: a usual window.
+            return min(steps) * LOOK_S / FINENESS >= 3.0
         shared = shared_places([tracks[one], tracks[other]], LOOK_S)
         return bool(max(shared[0, 1], shared[1, 0]) >= SHARED)
 

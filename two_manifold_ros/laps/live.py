@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 LATE_S = 10.0
 """Seconds by which a mark or a fix may come after the estimates of its time, or before them."""
 
-MOST_WAITING = 1000
-"""Marks or fixes that may be ahead of the estimates, at most; further ones are left out."""
-
 APART = 1e-3
 """Laps from a fix to the next one, at least: those at a standstill would outweigh all others."""
 
@@ -43,9 +40,6 @@ MORE = 1.1
 
 FAR = 30.0
 """Squared distance from the line, in variances, beyond which a fix is wild: exp(-15) of others."""
-
-MOST_FAR = 0.1
-"""Share of the fixes of a lap above which those far off are not wild: the line may be wrong."""
 
 
 class FixedLine:
@@ -139,7 +133,8 @@ class FixedLine:
     def _end_lap(self) -> None:
         """Believe the fixes far off on this lap, if they were many on it and on the last one."""
         near, far = self._near, self._far
-        many = len(far) > MOST_FAR * (near + len(far))
+        # If they are many, they are not wild: the line may be wrong.
+        many = len(far) > 0.1 * (near + len(far))
         if many and self._doubted:
             at, places = np.array([each for each, _ in far]), np.array([each for _, each in far])
             others = ClosedLine()
@@ -251,7 +246,8 @@ class LiveLaps:
         elif self._past:
             stamp_ns = stamp_ns or self._past[-1][0].stamp_ns
         # It waits for the estimates of its time; those that came first are due first.
-        if len(self._waiting) < MOST_WAITING:
+        # Further ones are left out: so many are never ahead of the estimates.
+        if len(self._waiting) < 1000:
             insort(self._waiting, (stamp_ns, place), key=itemgetter(0))
 
     def take_position(self, stamp_ns: int, frame_id: str, x: float, y: float) -> bool:

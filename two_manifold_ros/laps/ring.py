@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 LEAST_FIXES = 5
 """Fixes from which on a closed line is known: an affine image of the ring takes three."""
 
-WIDEST_GAP = 0.5
-"""Share of a lap without a fix from which on nothing is known of the way there."""
-
 HARMONICS = 40
 """Waves around a lap, at most, that fixes may show: chosen, not measured."""
 
@@ -118,7 +115,8 @@ class ClosedLine:
             return f'{self.fixes} fixes in whole laps show no route; give {LEAST_FIXES} or more'
         seen = np.flatnonzero(self._seen)
         gap = float(np.diff(seen, append=seen[0] + HUNDREDTHS).max()) / HUNDREDTHS
-        if gap >= WIDEST_GAP:
+        # Nothing is known of the way there.
+        if gap >= 0.5:
             return (
                 f'no fix lies on {gap:.0%} of the lap, where no line can be drawn; give fixes all '
                 'around it'

@@ -42,17 +42,11 @@ ANCHORS, NEAREST = 150, 3
 REACH = 6
 """Windows in a row between two that are compared, at most: every lap is among a few of them."""
 
-CANDIDATES = 8
-"""Lags that are tried, those at which most windows look alike: chosen, not measured."""
-
 PHASES, MOST_STEPS = 100, 40_000
 """Phases of a lap, and steps of a drive, at most: an hour of 400 laps takes seconds then."""
 
 ROUNDS, STARTS = 5, 3
 """Times that path and means are found in turn, and stretches of the drive to begin with."""
-
-ALIGNED = 3
-"""Times that laps are aligned in fine steps, each from the last: phases change by .1 % then."""
 
 LEAST_PHASES = 8
 """Phases of a ring, at least."""
@@ -63,29 +57,14 @@ STAYS, SKIPS = 0.15, 0.15
 OUTLIER = 3.0
 """Standard deviations in each channel beyond which an observation says nothing of its phase."""
 
-MOST_UNEVEN = 0.75
-"""Spread of the speed above which a path is along no loop, see `unevenness`: .7 at most on one."""
-
 MOST_DOUBT = 0.05
 """Share of what is read that each further lap leaves unexplained, to the power of these laps."""
-
-LEAST_EXPLAINED = 0.6
-"""Share that other laps explain, at least: .7 and more on loops, .54 at most without one."""
 
 ALMOST = 0.03
 """Share of the information by which the shorter of two loops may have less: two are one, too."""
 
-MOST_MISSED = 3
-"""Laps between two marks that are looked for, at most: a beacon that misses more is no beacon."""
-
-REPEATED = 0.55
-"""Share of the information of laps from which a part of them repeats: parts of a lap have .4."""
-
 WIDE = 0.02
 """Width, in the logarithm of a lag, of what is one peak: drivers differ by some per cent a lap."""
-
-LEAST_PEAK = 0.2
-"""Height of a peak, in shares of the highest of windows of its length, from which it is tried."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +120,8 @@ def find_loop(recording: Recording) -> Loop:
     """Find the loop of a drive in its IMU alone; an ``InputError`` says what is against one."""
     series = drive_series(recording)
     rings = [lay_around(series, lag) for lag in candidate_lags(series)]
-    even = [each for each in rings if each.uneven <= MOST_UNEVEN and each.information > 0.0]
+    # On a loop the speed spreads by .7 at most, see `unevenness`.
+    even = [each for each in rings if each.uneven <= 0.75 and each.information > 0.0]
     # The ring whose laps say most of each other; of several the shortest.
     least = (1.0 - ALMOST) * max((each.information for each in even), default=0.0)
     alike = [each for each in even if each.information >= least]
@@ -149,7 +129,8 @@ def find_loop(recording: Recording) -> Loop:
     many = 0.75 * max((each.laps for each in alike), default=0.0)
     shortest = [each for each in alike if each.laps > many]
     ring = max(shortest, key=attrgetter('information'), default=None)
-    if ring is not None and ring.explained >= LEAST_EXPLAINED and ring.doubt <= MOST_DOUBT:
+    # Other laps explain .7 and more on loops, .54 at most without one.
+    if ring is not None and ring.explained >= 0.6 and ring.doubt <= MOST_DOUBT:
         return _loop_of(series, ring)
     doubt = 'no part of it looks like another one'
     if ring is not None:
@@ -174,7 +155,8 @@ def repetitions(series: Series, phases: Floats, marks: Floats) -> int:
     first, last = np.interp(marks[[0, -1]], np.arange(float(len(phases))), phases)
     lap = (end - begin) / (last - first)
     held = []
-    for parts in range(1, max(min(MOST_MISSED, int(lap * series.period_s / SHORTEST_S)), 1) + 1):
+    # A beacon that misses more laps between two marks is no beacon.
+    for parts in range(1, max(min(3, int(lap * series.period_s / SHORTEST_S)), 1) + 1):
         middles, seen = series.averaged(max(lap / (parts * PHASES), 1.0))
         inside = (middles >= begin) & (middles <= end) & np.isfinite(seen).all(axis=1)
         if not inside.any():
@@ -183,7 +165,8 @@ def repetitions(series: Series, phases: Floats, marks: Floats) -> int:
         way = np.floor(parts * PHASES * at).astype(np.int64)
         rows = seen[inside]
         held.append(_information(rows, way - way.min(), PHASES, rows.var(axis=0) + 1e-9))
-    alike = (parts for parts, each in enumerate(held, 1) if each >= REPEATED * held[0] > 0.0)
+    # Parts of a lap that do not repeat have .4.
+    alike = (parts for parts, each in enumerate(held, 1) if each >= 0.55 * held[0] > 0.0)
     return max(alike, default=0)
 
 
@@ -191,7 +174,8 @@ def _loop_of(series: Series, ring: Ring) -> Loop:
     """Align the laps of a ring in fine steps."""
     at, rough = ring.middles, ring.way / ring.phases
     usual = usual_lap(at, rough)
-    for _ in range(ALIGNED):
+    # Each time from the last: phases change by .1 % then.
+    for _ in range(3):
         middles, seen = series.averaged(usual / FINE.steps)
         # A slack of as much as a few coarse phases.
         own = align_steps(seen, np.interp(middles, at, rough), 0.05)
@@ -242,7 +226,8 @@ def candidate_lags(series: Series) -> list[float]:
             heights += vote * np.exp(-0.5 * np.square((grid - log) / WIDE))
         inner = heights[1:-1]
         top = (inner > heights[:-2]) & (inner >= heights[2:])
-        top &= inner > LEAST_PEAK * heights.max()
+        # Lower ones are not tried.
+        top &= inner > 0.2 * heights.max()
         found += [
             (math.exp(float(grid[k])), float(heights[k] / heights.max()))
             for k in (np.flatnonzero(top) + 1).tolist()
@@ -252,7 +237,8 @@ def candidate_lags(series: Series) -> list[float]:
     for lag, _ in found:
         if lag <= total / 2.0 and all(abs(math.log(lag / other)) > 2.0 * WIDE for other in kept):
             kept.append(lag)
-    return sorted(kept[:CANDIDATES])
+    # Those at which most windows look alike: chosen, not measured.
+    return sorted(kept[:8])
 
 
 def _alike(seen: Floats, width: int) -> tuple[Floats, Floats]:
@@ -358,9 +344,6 @@ def _information(seen: Floats, way: Ints, phases: int, spread: Floats) -> float:
     usual = np.minimum(np.square(seen - middle) / spread, OUTLIER**2).mean(axis=0)
     return float(-0.5 * np.log(np.maximum(left / np.maximum(usual, 1e-9), 1e-6)).sum())
 
-
-APART_NS = 10_000_000_000
-"""Time put between recordings that are searched for one loop: a gap, as where nothing was seen."""
 
 SHORTEST_LAP_S = 1.0
 """Shortest lap, s: any topic that a driver publishes has more messages, slot cars have none."""
@@ -478,7 +461,8 @@ def _joined(recordings: Sequence[Recording]) -> tuple[Recording, list[int]]:
     first = recordings[0]
     shifts, end = [0], first.imu.last_stamp
     for each in recordings[1:]:
-        shifts.append(end + APART_NS - each.imu.first_stamp)
+        # A gap, as where nothing was seen, parts recordings that are searched for one loop.
+        shifts.append(end + 10_000_000_000 - each.imu.first_stamp)
         end = each.imu.last_stamp + shifts[-1]
     streams = [each.imu for each in recordings]
     stamps = [imu.stamps + shift for imu, shift in zip(streams, shifts, strict=True)]

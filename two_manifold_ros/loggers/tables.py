@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 _NONE = -(2**62)
 _SECOND_NS = 10**9
-_LONGEST_NS = 10**17
-"""Three years: longer times count from 1970."""
 _SINCE_1970 = {'ns': 1e17, 'us': 1e14, 'ms': 1e11, 's': 1e8}
 """Times since 1970 of the years after 1973 in each unit, which no seconds reach."""
 
@@ -72,7 +70,8 @@ def stamps_of(table: Table, at: int, unit: str, *, of_imu: bool) -> Ints:
         # There is no date, or it stands still: time falls by most of a day over midnight.
         falls = -np.diff(stamps, prepend=stamps[:1]) / DAY_NS
         stamps = stamps + np.cumsum(np.rint(falls).astype(np.int64)) * DAY_NS
-    if not any(dates) and np.median(stamps) < _LONGEST_NS:
+    # Three years: longer times count from 1970.
+    if not any(dates) and np.median(stamps) < 10**17:
         stamps = table.clock(table, stamps)
     # Rows of several sensors may be late; sorted, two drives would become one.
     newest, steps = np.maximum.accumulate(stamps), np.diff(stamps, prepend=stamps[:1])
@@ -254,7 +253,8 @@ class Table:
 
 def read_table(text: str, place: str) -> Table:
     """Return the table in a text, in the form of the logger that the text begins as."""
-    form = next(each for each in FORMATS if re.search(each[0], text[:_HEAD]))
+    # Headers of loggers, in which a file shows its format, are shorter.
+    form = next(each for each in FORMATS if re.search(each[0], text[:65_536]))
     _, kind, times, other, read, clock = form
     heads, below, rows, above = read(text, place)
     width = len(heads)
@@ -302,8 +302,6 @@ def read_table(text: str, place: str) -> Table:
 
 _SOURCE = re.compile(r'calc$|\d+: ')
 """What a column of RaceChrono is from: the device, or calculated."""
-_HEAD = 65_536
-"""Characters in which a file shows its format; headers of loggers are shorter."""
 _Parts: TypeAlias = 'tuple[list[str], list[str], list[Row], list[Row]]'
 """The line of names, the line below it, the rows with data, and the lines above these."""
 

@@ -106,7 +106,8 @@ def _fixes(channels: Mapping[str, Channel], place: str, notes: list[str]) -> Cha
     altitude = np.zeros(len(found.stamps))
     if 'altitude' in channels:
         height = channels['altitude']
-        if abs(usual := float(np.median(height.values))) > _HIGHEST_M:
+        # No road on earth is as high.
+        if abs(usual := float(np.median(height.values))) > 9000.0:
             cure = "state its unit, as in --columns 'altitude=COLUMN:mm'"
             msg = f'{place}: the usual altitude is {usual:.0f} m, above all ground; {cure}'
             raise InputError(msg)
@@ -122,17 +123,12 @@ def _both(channels: Mapping[str, Channel], *roles: str) -> tuple[Ints, Floats]:
     return stamps, np.stack([one.values[first], other.values[second]], axis=1)
 
 
-_HIGHEST_M = 9000.0
-"""No road on earth is as high."""
-_STANDING_NS = 1_000_000_000
-"""Receivers have a fix a second at least: the same place after that is no repetition."""
-
-
 def _each_once(stamps: Ints, places: Floats, notes: list[str]) -> Channel:
     """Return positions (N, 2) each once: loggers repeat the last one until there is another."""
     kept, at, rows = [0][: len(stamps)], stamps.tolist(), places.tolist()
     for index in range(1, len(at)):
-        if rows[index] != rows[kept[-1]] or at[index] - at[kept[-1]] >= _STANDING_NS:
+        # Receivers have a fix a second at least: the same place after that is no repetition.
+        if rows[index] != rows[kept[-1]] or at[index] - at[kept[-1]] >= 1_000_000_000:
             kept.append(index)
     if left := len(stamps) - len(kept):
         notes.append(f'{left} of {len(stamps)} positions repeat the last and are left out')

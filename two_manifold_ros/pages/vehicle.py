@@ -264,14 +264,11 @@ class Ear:
             ]
 
 
-_FARTHEST_M = 1e12
-"""Coordinates that a page draws; the sun is a seventh of it from the earth."""
-
-
 def _drawable(places: Any) -> Floats:  # noqa: ANN401 - anything of a message
     """Return places (n, 2); a ``ValueError`` says that one cannot be drawn."""
     found: Floats = np.array(places, dtype=np.float64).reshape(-1, 2)
-    if not (np.abs(found) < _FARTHEST_M).all():
+    # The sun is a seventh of that from the earth.
+    if not (np.abs(found) < 1e12).all():
         raise ValueError('a place that is not finite')
     return found
 

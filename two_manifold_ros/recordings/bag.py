@@ -208,7 +208,8 @@ def _opened(file: Path, stack: ExitStack) -> Reader:
         plain = file
         if file.suffix in COMPRESSED:
             plain = Path(stack.enter_context(TemporaryDirectory())) / file.stem
-            most = max(ALWAYS_ALLOWED, LARGEST_RATIO * file.stat().st_size)
+            # Recordings of sensors come to ten or so.
+            most = max(ALWAYS_ALLOWED, 200 * file.stat().st_size)
             with zstd.open(file, 'rb') as packed, plain.open('wb') as unpacked:
                 while part := packed.read1(1 << 20):
                     unpacked.write(part)
@@ -310,9 +311,6 @@ def _storage_files(path: Path) -> tuple[list[Path], list[str], int]:
 
 LARGEST_PART = 256_000_000
 """Bytes of a chunk, or of a message, when it is unpacked."""
-
-LARGEST_RATIO = 200
-"""Of a whole file to what it is packed into; recordings of sensors come to ten or so."""
 
 ALWAYS_ALLOWED = 100_000_000
 """Bytes of a whole file that its ratio does not matter for."""
