@@ -221,11 +221,8 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _environment(module: str, constants: list[object], name: str) -> Any:  # noqa: ANN401 - numba's
-    """
-    Return what a compiled function finds its constants in, as numba does without its modules.
-
-    It imports them for globals that only interpreted code reads: array functions SciPy, 25 MB.
-    """
+    """Return what a compiled function finds its constants in, as numba, without its modules."""
+    # Numba imports them for globals that only interpreted code reads: SciPy, 25 MB.
     found = lookup_environment(name)
     if found is None:
         known = sys.modules.get(module)
@@ -241,11 +238,8 @@ def _seal(key: object, payload: bytes) -> str:
 
 
 def _kind(**options: Any) -> Callable[[Function], Function]:  # noqa: ANN401 - numba's
-    """
-    Return a decorator that compiles a function when it is first called, or takes it from disk.
-
-    Without what counts references (``_nrt``) a compilation takes a tenth less.
-    """
+    """Return a decorator that compiles a function when it is first called, or reads it."""
+    # Without what counts references (``_nrt``) a compilation takes a tenth less.
     options = {'fastmath': set(FASTMATH), 'no_cfunc_wrapper': True, **options}
 
     def compiling(function: Function) -> Function:

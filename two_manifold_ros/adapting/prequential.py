@@ -94,12 +94,8 @@ class Prequential:
         return float(np.mean([math.sqrt(each[1]) for each in self._scored] or [math.nan]))
 
     def rise_ns(self) -> int:
-        """
-        Return the stamp of the first tick after which errors are higher than before.
-
-        Where the sum of the errors less their mean is lowest: the usual estimate of when a mean
-        has changed (Page 1954, CUSUM). 0 before the first tick.
-        """
+        """Return the stamp of the first tick after which errors are higher, 0 if there is none."""
+        # Where the sum of the errors less their mean is lowest (Page 1954, CUSUM).
         if not self._scored:
             return 0
         errors = np.sqrt([square for _, square, *_ in self._scored])

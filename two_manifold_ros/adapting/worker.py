@@ -29,11 +29,7 @@ if TYPE_CHECKING:
 
 
 class Worker:
-    """
-    One process for one learner, which is there from the start and ends with this process.
-
-    The loops of trainings by ``method`` are compiled before the first training is due.
-    """
+    """One process for one learner, which is there from the start and ends with this process."""
 
     def __init__(self, method: str = 'route') -> None:
         self._method = method
@@ -101,6 +97,7 @@ def main(handle: str, method: str) -> None:
     from two_manifold_ros.training.settings import TrainingSettings  # noqa: PLC0415
     from two_manifold_ros.training.train import learn_model  # noqa: PLC0415
 
+    # Its loops are compiled before the first training is due.
     laps = simulate(SlotCarSettings(rate_hz=20.0), laps=3)
     learn_model([run_to_recording(laps)], TrainingSettings(method=method).at_one_rate())
     pipe = Connection(int(handle))

@@ -90,12 +90,8 @@ def projection_panels(found: Projection, name: str) -> list[lab.Panel]:
 
 
 def on_torus(tube: Floats, axis: Floats) -> tuple[Floats, Floats]:
-    """
-    Return points (n, 10) of a torus, three coordinates of which are used, and responses (n,).
-
-    The angles (n,) are in a tube of radius 1, and along its circle of radius 2. The response is 1
-    in a disk of angles around (pi, pi), with a soft edge.
-    """
+    """Return points (n, 10) of a torus by two angles (n,), and responses (n,) of a disk on it."""
+    # Three coordinates are used. The disk of angles is around (pi, pi), with a soft edge.
     points = np.zeros((len(tube), 10))
     points[:, 0] = (2.0 + np.cos(tube)) * np.cos(axis)
     points[:, 1] = (2.0 + np.cos(tube)) * np.sin(axis)

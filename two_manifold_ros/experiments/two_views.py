@@ -122,11 +122,7 @@ run_linear_iv = lab.Runner(LinearSettings(), _QUICK, find_angles, score_angles, 
 
 
 def draw_pairs(count: int, width: float, noise: float, seed: int) -> tuple[Floats, list[Floats]]:
-    """
-    Draw points on a sheet evenly, (n, 2) from 0 to 1, and see them on two rolls of it, (n, 3).
-
-    Each is rolled up along one of the sides, and has a width and white noise.
-    """
+    """Draw (n, 2) places on a sheet, and see each, with noise, on two rolls of it along a side."""
     rng = np.random.default_rng(seed)
     latent, views = rng.random((count, 2)), []
     for side in (0, 1):

@@ -53,11 +53,7 @@ class SensorLag:
 
 
 def find_lag(name: str, early: Floats, late: Floats, step_s: float, window: int) -> SensorLag:
-    """
-    Find the lag at which (G, k) signals explain a (G,) later one best; error by jackknife.
-
-    Unknown is NaN. Both are on one grid, smoothed over a window of points.
-    """
+    """Find the lag at which smooth signals (G, k) explain a later one best; NaN is unknown."""
     # Near ones say the same: twelve points in a window, and no lag from less than ten seconds.
     stride = max(1, window // 12)
     early, late, step_s = early[::stride], late[::stride], step_s * stride

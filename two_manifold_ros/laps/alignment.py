@@ -211,11 +211,7 @@ def most_likely_way(  # noqa: C901, PLR0912 - one loop for numba
 def find_path(
     seen: Floats, means: Floats, variances: Floats, low: Ints, width: int, grid: Grid = FINE
 ) -> Floats:
-    """
-    Return the bin of each step (T,), unwrapped, of ``width`` from ``low`` (T,) on.
-
-    The template has ``means`` (M, d) in its bins, and the ``variances`` (d,) of a step there.
-    """
+    """Return the bin of each step (T,), unwrapped, by a template with ``variances`` (d,)."""
     unlike = 0.5 * TEMPER * UNLIKE * seen.shape[1]
     ratios = grid.gears / grid.bins_a_step - 1.0
     gears = np.column_stack([UNUSUAL * np.square(ratios), np.full(len(ratios), unlike)])

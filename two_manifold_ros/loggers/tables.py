@@ -235,11 +235,7 @@ class Table:
         return 2 * sum(number_of(cell) is None for cell in self.cells(index)) > len(self.rows)
 
     def leave(self, faults: Sequence[str], *, whole: bool = True) -> None:
-        """
-        Leave out the rows with a fault (N,), which is empty for the others, and note it.
-
-        If not ``whole``, the rows stay. ``InputError`` names the first of too many to be damage.
-        """
+        """Leave out rows with a fault, '' if none, or if not ``whole`` note it; refuse many."""
         pairs = list(zip(self.rows, faults, strict=True))
         bad = [f'line {row.line}: {fault}' for row, fault in pairs if fault]
         if bad:

@@ -93,11 +93,7 @@ class Response(Protocol):
     """
 
     def weights(self, squared: Floats) -> Floats | None:
-        """
-        Return (l,) weights of a point from its (n,) squared distances to all training points.
-
-        ``None`` if it resembles none. Of NaN distances, ``None`` or NaN, but no error.
-        """
+        """Return (l,) weights by (n,) squared distances; ``None`` if none is near, or of NaN."""
 
     def check(self, count: int) -> int:
         """Return how many weights there are, l; ``ValueError`` if fields do not fit."""
@@ -251,12 +247,8 @@ def affinity_graph(indices: Ints, squared: Floats, bandwidth: float) -> csr_matr
 def connect(
     graph: csr_matrix, samples: Samples, bandwidth: float, neighbours: int, probes: int = 200
 ) -> tuple[csr_matrix, tuple[str, ...]]:
-    """
-    Join the pieces of an affinity graph, each by one edge to its nearest point outside.
-
-    A piece more is a null vector more, whose inverse root explodes. ``probes`` points of a piece
-    are compared with all others. A sentence says if there were several.
-    """
+    """Join the pieces of an affinity graph, each by one edge to its nearest point; say so."""
+    # A piece more is a null vector more, whose inverse root explodes.
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 

@@ -158,11 +158,8 @@ _NESTED = re.compile(r'MSG: [A-Za-z][\w/]*\s*$')
 
 
 def types_with(store: Stores, definition: str | None, msgtype: str) -> Any:  # noqa: ANN401 - as above
-    """
-    Return the types of a release of ROS, and a type with those in it that a bag defines.
-
-    The library makes Python code of it, so only names and sizes of members get there.
-    """
+    """Return the types of a release of ROS, and a type with those in it that a bag defines."""
+    # The library makes Python code of it, so only names and sizes of members get there.
     types: Any = get_typestore(store)
     if msgtype in types.fielddefs:
         return types

@@ -157,11 +157,8 @@ def _reach(drives: list[_Drive]) -> Reach | None:
 
 
 def _sustained(drive: _Drive, interval_s: float) -> float:
-    """
-    Return the highest median speed that three windows in a row have; 0 if there is none.
-
-    It counts if the vehicle gets half as far as its steps are long, as no parked one does.
-    """
+    """Return the highest median speed that three windows in a row have; 0 if there is none."""
+    # Driving gets half as far as its steps are long, as no parked vehicle does.
     metres, places = drive.metres, drive.places
     if len(metres) < 3 * WINDOW:
         return 0.0

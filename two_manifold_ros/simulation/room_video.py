@@ -183,11 +183,7 @@ class Room:
         self._columns = np.array([grid.shape[1] for grid in grids], dtype=np.int32)
 
     def shades(self, eye: Sequence[float], rays: Singles) -> Singles:
-        """
-        Return the (n,) greys, 0 (black) to 1 (white), that are met first along (3, n) rays.
-
-        The eye, (3,) metres, is in the room, above the table; rays have any length but no zeros.
-        """
+        """Return the (n,) greys, 0 to 1, that (3, n) rays from an eye, (3,) metres, meet first."""
         surface, across, up = self.meet(eye, rays)
         # Interpolated between the four texels around the place.
         across = across * np.float32(Canvas.texels_per_metre)

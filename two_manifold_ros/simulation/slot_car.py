@@ -187,11 +187,7 @@ class SlotCarSettings:
 
 
 class Throttle:
-    """
-    A throttle with two slow Ornstein-Uhlenbeck processes on it, every ``step_s``.
-
-    ``command`` is what the driver commanded at the start of the last values, 0 to 1.
-    """
+    """A throttle with two slow Ornstein-Uhlenbeck processes on it, in steps of ``step_s``."""
 
     mean = 0.48  # share of the full voltage that the driver holds
     # Standard deviation (share of the mean) and time constant (seconds) at speed_wander 1:
@@ -206,6 +202,7 @@ class Throttle:
             memory, spread_now = math.exp(-step_s / time_s), spread * settings.speed_wander
             scale = spread_now * math.sqrt(1.0 - memory**2)
             self._wanders.append((memory, scale, spread_now * self._random.standard_normal()))
+        # What the driver commanded at the start of the last values, 0 to 1.
         self.command = self.mean
 
     def take(self, count: int, level: float | None = None) -> list[float]:

@@ -30,11 +30,8 @@ EARTH_FIELD = np.array([0.0, 20e-6, -44e-6])
 
 
 def room_field(positions: Floats) -> Floats:
-    """
-    Return the (n, 3) magnetic field at (n, 3) positions in metres, tesla.
-
-    Steel disturbs it: the gradient of a smooth potential, of waves of a metre and more.
-    """
+    """Return the (n, 3) magnetic field at (n, 3) positions in metres, tesla."""
+    # Steel disturbs it: the gradient of a smooth potential, of waves of a metre and more.
     random = np.random.default_rng(7)
     lengths = random.uniform(1.0, 4.0, 12)  # metres
     axes = random.standard_normal((12, 3))

@@ -83,12 +83,8 @@ class WindowSet:
         return result
 
     def neighbours(self, count: int, threads: int | None = None) -> tuple[Ints, Floats]:
-        """
-        Return indices and squared distances (n, count) of the nearest other windows of each.
-
-        Neighbours, at most n - 1, are sorted by distance; of equal ones by index. The result does
-        not depend on the ``threads``, by default as many as there are processors.
-        """
+        """Return indices and squared distances (n, count) of the nearest others, nearest first."""
+        # Of equal ones the first come first, however many threads there are.
         series, starts, width = self.series, self.starts, self.width
         count = min(count, len(self) - 1)
         if count < 1:

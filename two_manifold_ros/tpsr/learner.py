@@ -206,12 +206,8 @@ class OnlineLearner:
         observation: Floats,
         importance: float = 1.0,
     ) -> Move | None:
-        """
-        Take one sample, see `Triples`; return how the bases moved if it completed a fold.
-
-        Passed over are samples that are not finite, with features longer than 1e6
-        (`LARGEST_SQUARE`), or of an importance that is not between 1e-60 and 1e60.
-        """
+        """Take one sample, see `Triples`; return how the bases moved if it completed a fold."""
+        # Passed over are numbers not finite or too large, and importances near zero or infinity.
         features = (test, next_test, history, observation)
         # The sum and not the largest: that of NaN and a number may be the number.
         squares = sum(squared_length(each) for each in features)

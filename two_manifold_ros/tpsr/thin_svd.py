@@ -47,11 +47,7 @@ class Split(NamedTuple):
 
 
 class Basis:
-    """
-    Up to ``room`` orthonormal rows of length ``size``, which follow new vectors.
-
-    They are a small matrix times stored rows and vectors, turned when ``PENDING`` vectors wait.
-    """
+    """Up to ``room`` orthonormal rows of length ``size``: a small matrix times stored vectors."""
 
     def __init__(self, room: int, size: int) -> None:
         self._stored = np.zeros((room + PENDING, size))
