@@ -110,7 +110,8 @@ def read_recording(
     Read the IMU and the positions of one bag, here or at an address, as `fetched` takes it.
 
     Stamps stay as they are; the ``ticks`` folder cleans them. ``progress`` is called now and then
-    with the share of the messages that has been read.
+    with the share of the messages that has been read. `InputError` says that the bag cannot be
+    read, or a topic is missing, ambiguous, or of another type.
     """
     with open_bag(path) as bag:
         field, topics = options.imu_field or '', bag.topics
