@@ -270,17 +270,16 @@ def fitted_model(model: TrainedModel) -> Fitted:
     return Fitted(predict, chosen)
 
 
-def own_filter(train: TrainSplit, **changes: Any) -> Fitted:  # noqa: ANN401 - any settings
-    """Train a model of this package at the rate of all, with some settings changed."""
-    dataset = train.dataset
-    asked = replace(train.settings, rate_hz=dataset.rate_hz, window=dataset.window)
-    wanted = asked.with_method(**{'method': asked.method, **changes})
-    return fitted_model(train_model(train.recordings, wanted))
-
-
 def own(name: str, title: str, **changes: Any) -> Method:  # noqa: ANN401 - any settings
     """Return a method that trains a model of this package with some settings changed."""
-    return Method(name, title, partial(own_filter, **changes))
+
+    def fit(train: TrainSplit) -> Fitted:
+        dataset = train.dataset
+        asked = replace(train.settings, rate_hz=dataset.rate_hz, window=dataset.window)
+        wanted = asked.with_method(**{'method': asked.method, **changes})
+        return fitted_model(train_model(train.recordings, wanted))
+
+    return Method(name, title, fit)
 
 
 _USUAL = (
