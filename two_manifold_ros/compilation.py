@@ -13,6 +13,7 @@ fastmath set that keeps NaN and infinity visible.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 import gc
@@ -27,12 +28,9 @@ import pwd
 import shutil
 import stat
 import sys
-from typing import Any, TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
 from two_manifold_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 try:
     import llvmlite

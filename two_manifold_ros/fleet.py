@@ -10,6 +10,7 @@ worker that is lost is replaced, and what it had is computed again.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 import json
 import logging
@@ -17,14 +18,11 @@ from pathlib import Path
 import re
 import signal
 from time import monotonic
-from typing import Any, TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
 from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError, refuse
 from two_manifold_ros.files import checked, MOST_KEPT, parse_json, read_text, replace_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 Item = TypeVar('Item')
 Result = TypeVar('Result')

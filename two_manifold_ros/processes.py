@@ -9,6 +9,7 @@ raises an exception between any two lines, so that half-learned things may be sa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 import os
 import random
@@ -21,7 +22,6 @@ from typing import TYPE_CHECKING
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from sys import UnraisableHookArgs
     from types import FrameType
 

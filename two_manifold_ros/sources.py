@@ -10,6 +10,7 @@ secret in an address, as a password or a signature, is in nothing that is printe
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from errno import EFBIG, ENOSPC
 from glob import glob, has_magic
@@ -26,8 +27,6 @@ from typing import Any, TYPE_CHECKING
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from typing_extensions import Self
 
 METADATA = 'metadata.yaml'

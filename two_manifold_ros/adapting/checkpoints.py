@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 import fcntl
@@ -27,8 +28,6 @@ from two_manifold_ros.names import frame_name
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
     from numpy.typing import NDArray
 
     from two_manifold_ros.adapting.stream_learner import StreamLearner

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -13,13 +14,11 @@ import numpy as np
 from two_manifold_ros.adapting.references import LONGEST_STEP_NS
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.training.held_out import surely_lower
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.adapting.references import ReferenceMonitor
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.typing import Floats
 
 
 BLOCKS_PER_LAP = 4

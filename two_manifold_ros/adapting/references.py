@@ -5,19 +5,16 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Sequence
 from dataclasses import replace
 import math
 from statistics import median
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
 from two_manifold_ros.recordings.excursions import FARTHEST_M, measure_reach, Reach, SPEEDS
 from two_manifold_ros.ticks.stamps import JUMP_BACK_NS, StampGate, USED, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 LONGEST_STEP_NS = 2_000_000_000
 """Longest step of references of unknown rate: a receiver of 1 Hz misses one position."""

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 import math
 from typing import cast, TYPE_CHECKING
@@ -31,15 +32,13 @@ from two_manifold_ros.model.line_learning import carry_lines
 from two_manifold_ros.names import LEARNERS
 from two_manifold_ros.ticks.stamps import StampGate, USED
 from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.tracker import TpsrTracker
     from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.training.tpsr import LearnedTpsr
-    from two_manifold_ros.typing import Floats
 
 
 FIRST_S = 10.0

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 import math
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from two_manifold_ros.filtering.status import TickDiagnostics
 from two_manifold_ros.filtering.tracker import TickFilter
@@ -24,13 +26,7 @@ from two_manifold_ros.recordings.recording import (
 from two_manifold_ros.ticks.segments import Channels
 from two_manifold_ros.training.dataset import LEAST_WINDOW, USUAL_RATE_HZ
 from two_manifold_ros.training.settings import TrainingSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from two_manifold_ros.typing import Floats
+from two_manifold_ros.typing import Floats
 
 SEAM_NS = 10_000_000_000
 """Step between samples after which another drive starts."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 import math
@@ -19,8 +20,6 @@ from two_manifold_ros.inspection.shared_places import group_by_places
 from two_manifold_ros.recordings.reading import without_frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.inspection.motion import Laps
     from two_manifold_ros.model.model import ModelHead, TrainedModel
     from two_manifold_ros.recordings.recording import Recording

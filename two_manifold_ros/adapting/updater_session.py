@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter_ns
@@ -24,8 +25,6 @@ from two_manifold_ros.recordings.decoding import ImuDecoder
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from two_manifold_ros.interface.parameters import UpdaterParameters
     from two_manifold_ros.recordings.recording import GeodeticOrigin
 

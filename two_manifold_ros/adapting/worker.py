@@ -9,6 +9,7 @@ Learning a TPSR between trainings takes milliseconds and is done where the filte
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -16,14 +17,11 @@ import os
 from subprocess import PIPE, Popen
 import sys
 from threading import Lock, Thread
-from typing import cast, TYPE_CHECKING
+from typing import cast, TYPE_CHECKING, TypeVar
 
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
-
     Given = TypeVar('Given')
     Result = TypeVar('Result')
 

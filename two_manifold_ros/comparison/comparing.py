@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 import json
@@ -22,12 +23,10 @@ from two_manifold_ros.ticks.segments import cut_segments, Segment
 from two_manifold_ros.training.dataset import build_dataset, Dataset
 from two_manifold_ros.training.held_out import hold_out
 from two_manifold_ros.training.train import with_time_scales
+from two_manifold_ros.typing import Bools, Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.typing import Bools, Floats
 
 
 @dataclass(frozen=True)

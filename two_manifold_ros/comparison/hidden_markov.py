@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 import itertools
 import logging
@@ -23,12 +24,10 @@ from two_manifold_ros.comparison.comparing import (
 )
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import fit_ridge, velocities
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 SYMBOLS = 400

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 import itertools
@@ -22,12 +23,10 @@ from two_manifold_ros.comparison.comparing import (
 )
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import fit_ridge
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.typing import Floats
 
 
 SLOWEST = 1.0 - 1e-4

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 import itertools
@@ -31,14 +32,12 @@ from two_manifold_ros.ticks.rest import stretches_of
 from two_manifold_ros.ticks.sliding import SlidingWindow
 from two_manifold_ros.ticks.windows import lay_end_to_end
 from two_manifold_ros.training.train import train_model
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.model.model import TrainedModel
     from two_manifold_ros.recordings.recording import ImuStream
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 SPAN_S = 0.6

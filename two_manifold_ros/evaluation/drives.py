@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
@@ -22,8 +23,6 @@ from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 from two_manifold_ros.sources import public
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from two_manifold_ros.model.model import ModelHead
 
 

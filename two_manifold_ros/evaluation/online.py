@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 import math
 from typing import Any, TYPE_CHECKING
@@ -16,15 +17,12 @@ from two_manifold_ros.inspection.motion import count_laps, put_together, way_dri
 from two_manifold_ros.recordings.excursions import usable_places
 from two_manifold_ros.recordings.recording import median_interval_ns, Recording
 from two_manifold_ros.ticks.segments import positions_at
-from two_manifold_ros.typing import Table
+from two_manifold_ros.typing import Bools, Floats, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from two_manifold_ros.adapting.stream_learner import StreamLearner
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.typing import Bools, Floats
 
 
 OFFLINE, MEAN = 'offline', 'mean'

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from two_manifold_ros.filtering.tracker import RouteTracker
 from two_manifold_ros.model.vehicle import check_vehicle, UNKNOWN, Vehicle, VehicleLearner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from two_manifold_ros.filtering.status import TickDiagnostics
     from two_manifold_ros.model.model import ModelHead, RouteModel
     from two_manifold_ros.recordings.recording import Recording

@@ -9,7 +9,7 @@ Boots & Gordon (2011), the present features of actions and observations and the 
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -28,9 +28,7 @@ from two_manifold_ros.tpsr.features import (
 from two_manifold_ros.tpsr.learner import learn, LearnerSettings, OnlineLearner, Triples
 from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
 from two_manifold_ros.training.spectral import filtered_states
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats, Ints
+from two_manifold_ros.typing import Floats, Ints
 
 HORIZONS_S = (1, 2)
 """Seconds ahead."""

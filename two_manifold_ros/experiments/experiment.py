@@ -10,14 +10,13 @@ from functools import partial
 from importlib import import_module
 import math
 from operator import methodcaller
+from pathlib import Path
 from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import did_you_mean, InputError
 from two_manifold_ros.files import replace_file
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from matplotlib.figure import Figure
 
     from two_manifold_ros.typing import Floats

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import spearmanr
@@ -23,9 +23,7 @@ from two_manifold_ros.manifold.independent_components import (
 )
 from two_manifold_ros.manifold.learner import PointSet
 from two_manifold_ros.nonlinear_ica import NonlinearICA
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
+from two_manifold_ros.typing import Floats
 
 Map = Callable[['Floats'], 'Floats']
 """From the variables to observations."""

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import lpmv
@@ -13,9 +13,7 @@ from two_manifold_ros.experiments import experiment as lab
 from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import PointSet
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats, Ints
+from two_manifold_ros.typing import Floats, Ints
 
 
 class Settings(NamedTuple):

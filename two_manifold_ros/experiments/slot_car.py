@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, TYPE_CHECKING
@@ -27,12 +28,10 @@ from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import RouteSettings
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Floats
 
 METHODS = ('mean', 'previous', 'kalman', 'hmm', 'gaussian', 'manifold')
 """The six methods of the paper's Fig. 3(C)."""

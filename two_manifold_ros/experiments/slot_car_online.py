@@ -10,8 +10,9 @@ weighted as the state implies. Ridges are chosen in closed loop on the end of th
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 # The HMM needs it; without this import the experiment would stop half done.
 import hmmlearn.hmm  # type: ignore[import-untyped]  # noqa: F401
@@ -31,11 +32,7 @@ from two_manifold_ros.tpsr.learner import LearnerSettings, WindowLearner
 from two_manifold_ros.tpsr.parameters import TpsrBelief
 from two_manifold_ros.training.settings import RouteSettings
 from two_manifold_ros.training.spectral import embed, filtered_states
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from two_manifold_ros.typing import Floats
+from two_manifold_ros.typing import Floats
 
 RATE_HZ = 10.0
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import subspace_angles
@@ -14,9 +14,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from two_manifold_ros.estimators import InstrumentalEigenmaps, ManifoldEmbedding, TwoSubspacePCA
 from two_manifold_ros.experiments import experiment as lab
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
+from two_manifold_ros.typing import Floats
 
 HIDDEN = 2
 """Dimensions that the two views have in common, in both experiments."""

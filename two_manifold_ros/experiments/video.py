@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
 from two_manifold_ros.experiments import experiment as lab
@@ -22,11 +23,7 @@ from two_manifold_ros.tpsr.features import (
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
 from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
 from two_manifold_ros.training.spectral import filtered_states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from two_manifold_ros.typing import Floats, Ints
+from two_manifold_ros.typing import Floats, Ints
 
 
 class Sample(NamedTuple):

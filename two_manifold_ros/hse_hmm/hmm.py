@@ -20,11 +20,11 @@ from two_manifold_ros.compilation import compiled
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.learner import fix_signs, Limits, RIDGE
 from two_manifold_ros.names import COUPLINGS
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
     from two_manifold_ros.manifold.learner import Extension
     from two_manifold_ros.ticks.sliding import SlidingWindow
-    from two_manifold_ros.typing import Floats
 
 
 SMALLEST_RATIO = 1e-3

@@ -4,19 +4,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.learner import fix_signs, RIDGE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from two_manifold_ros.typing import Bools, Floats, Ints
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 def onto_unit_trace(matrix: Floats) -> Floats:

@@ -4,20 +4,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 import math
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
 from two_manifold_ros.manifold.learner import RIDGE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from two_manifold_ros.typing import Bools, Floats, Ints
-
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 LEVELS = (0.68, 0.95)
 CHI_SQUARE = tuple(-2.0 * np.log1p(-level) for level in LEVELS)

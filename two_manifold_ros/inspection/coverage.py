@@ -11,6 +11,7 @@ is a random draw that is the same for the same bags in any order, whichever work
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -30,12 +31,10 @@ from two_manifold_ros.inspection.shared_places import LOOK_S, positions_apart, S
 from two_manifold_ros.recordings.reading import open_bag, read_recording, ReadingOptions
 from two_manifold_ros.recordings.satellite_fixes import mercator
 from two_manifold_ros.sources import identity, is_remote, public, remote_state
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Floats
 
 MOST_TRAINED_S = 3600.0
 """Time of the bags that are trained on, if all last longer; as many others are tried."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 import math
 from typing import TYPE_CHECKING
@@ -19,12 +20,10 @@ from two_manifold_ros.inspection.motion import (
     sound_samples,
 )
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
+from two_manifold_ros.typing import Bools, Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
-    from two_manifold_ros.typing import Bools, Floats
 
 
 FURTHEST_S = 2.0

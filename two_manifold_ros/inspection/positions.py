@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 import math
 from typing import TYPE_CHECKING
@@ -39,8 +40,6 @@ from two_manifold_ros.recordings.recording import (
 from two_manifold_ros.ticks.segments import holes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.recordings.recording import ImuStream, PositionStream
 
 

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -19,11 +19,7 @@ from two_manifold_ros.rules import LONGEST_NAME, trouble_with
 from two_manifold_ros.ticks.rest import stretches_of
 from two_manifold_ros.ticks.segments import positions_at
 from two_manifold_ros.ticks.stamps import judge_stamps
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from two_manifold_ros.typing import Bools, Floats
+from two_manifold_ros.typing import Bools, Floats
 
 SHARED = 0.1
 """Share of the places of one recording on which another one drives, if one map holds both."""

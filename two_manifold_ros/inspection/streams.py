@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,11 +24,7 @@ from two_manifold_ros.rules import BOUNDS
 from two_manifold_ros.ticks.rest import stretches_of
 from two_manifold_ros.ticks.segments import absurd_values, holes, usable_samples
 from two_manifold_ros.ticks.stamps import judge_stamps
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from two_manifold_ros.typing import Bools, Ints
+from two_manifold_ros.typing import Bools, Ints
 
 
 @dataclass(frozen=True)

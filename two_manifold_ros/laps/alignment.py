@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import itertools
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
@@ -25,10 +25,7 @@ from two_manifold_ros.model.circuit import LIKE_A_LAP
 from two_manifold_ros.recordings.recording import median_interval_ns, Recording
 from two_manifold_ros.ticks.segments import cut_segments, fit_channels, largest_believable
 from two_manifold_ros.training.dataset import longest_step_ns, USUAL_RATE_HZ
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Bools, Floats, Ints
-
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 LARGEST = 3.5
 """Spreads of a channel beyond which a step counts as one there, as in a crash."""

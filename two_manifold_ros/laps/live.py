@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter, deque
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 import math
@@ -19,15 +20,13 @@ from two_manifold_ros.laps.ring import ClosedLine, DrawnLine
 from two_manifold_ros.laps.timing import LapState, LapTimer
 from two_manifold_ros.model.path_ahead import PathAhead
 from two_manifold_ros.recordings.excursions import FARTHEST_M
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.circuit import Circuit
     from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import GeodeticOrigin
-    from two_manifold_ros.typing import Floats
 
 LATE_S = 10.0
 """Seconds by which a mark or a fix may come after the estimates of its time, or before them."""

@@ -4,20 +4,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.recording import check_one_plane, PositionStream, Recording
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from two_manifold_ros.typing import Floats, Ints
+from two_manifold_ros.typing import Floats, Ints
 
 LEAST_FIXES = 5
 """Fixes from which on a closed line is known: an affine image of the ring takes three."""

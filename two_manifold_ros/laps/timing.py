@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 import itertools
 import math
@@ -28,14 +29,12 @@ from two_manifold_ros.model.circuit import (
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.route.route import LIMITS
 from two_manifold_ros.ticks.rest import stretches_of
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.circuit import Known
     from two_manifold_ros.model.model import ModelHead
-    from two_manifold_ros.typing import Floats
 
 
 THIRDS = (1 / 3, 2 / 3)

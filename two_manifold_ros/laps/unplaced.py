@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 import math
 from operator import attrgetter
@@ -25,12 +26,10 @@ from two_manifold_ros.laps.alignment import (
 from two_manifold_ros.laps.ring import on_line
 from two_manifold_ros.names import MARKS
 from two_manifold_ros.recordings.reading import read_stamps
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 SHORTEST_S = 2.0

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -29,8 +30,6 @@ from two_manifold_ros.loggers.log import (
 from two_manifold_ros.loggers.tables import number_of, RARE, stamps_of, time_of, usual_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from two_manifold_ros.loggers.tables import Table
 
 

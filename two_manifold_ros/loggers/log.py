@@ -4,22 +4,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 import math
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import GRAVITY
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from two_manifold_ros.typing import Floats, Ints
+from two_manifold_ros.typing import Floats, Ints
 
 ACCELERATIONS = ('accel_x', 'accel_y', 'accel_z')
 RATES = ('gyro_x', 'gyro_y', 'gyro_z')

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from io import StringIO
 from itertools import pairwise
@@ -27,12 +28,10 @@ from two_manifold_ros.loggers.log import (
     UNCLEAR,
 )
 from two_manifold_ros.loggers.tables import aim_start, read_table, Row, Table, undated
+from two_manifold_ros.typing import Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from two_manifold_ros.loggers.columns import Column
-    from two_manifold_ros.typing import Ints
 
 
 def read_log(paths: Sequence[str | Path], columns: Mapping[str, Column]) -> Log:

@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 import csv
 from dataclasses import dataclass, field
 from datetime import date, datetime, timezone
 from itertools import zip_longest
 import math
 import re
-from typing import NamedTuple, TYPE_CHECKING, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -27,12 +28,7 @@ from two_manifold_ros.loggers.log import (
     RATES,
     TEXT,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from two_manifold_ros.typing import Floats, Ints
-
+from two_manifold_ros.typing import Floats, Ints
 
 _NONE = -(2**62)
 _SECOND_NS = 10**9

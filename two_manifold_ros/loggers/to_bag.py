@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,12 +15,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import Channel, FIX_ROLES, IMU_ROLES, listed, Log
 from two_manifold_ros.recordings.bag_writer import BagWriter, header_of
 from two_manifold_ros.recordings.recording import GRAVITY, usual_gap_ns
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from two_manifold_ros.typing import Floats, Ints
+from two_manifold_ros.typing import Floats, Ints
 
 
 @dataclass(frozen=True)

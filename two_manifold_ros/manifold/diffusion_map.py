@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -27,13 +28,10 @@ from two_manifold_ros.manifold.learner import (
     walk_modes,
 )
 from two_manifold_ros.rules import BOUNDS, check_fields, Rules
+from two_manifold_ros.typing import Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scipy.sparse import csr_matrix
-
-    from two_manifold_ros.typing import Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,12 @@
 from __future__ import annotations
 
 import itertools
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
+from two_manifold_ros.typing import Floats
 
 
 def local_covariances(bursts: Floats, duration: float) -> Floats:

@@ -12,13 +12,13 @@ from typing import Protocol, TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.typing import Floats, Ints
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix, csr_matrix
 
     from two_manifold_ros.rules import Rules
     from two_manifold_ros.ticks.windows import WindowSet
-    from two_manifold_ros.typing import Floats, Ints
 
 
 Samples: TypeAlias = 'PointSet | WindowSet'

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -35,10 +36,6 @@ from two_manifold_ros.manifold.learner import (
     Samples,
 )
 from two_manifold_ros.rules import check_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 RESPONSES: dict[str, type[Any]] = {
     'member-affinity': MemberAffinity,

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,8 +25,6 @@ from two_manifold_ros.ticks.segments import usable_samples
 from two_manifold_ros.typing import Floats, Ints, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from bokeh.plotting import figure
 
     from two_manifold_ros.evaluation.evaluate import Evaluation, FilterRun

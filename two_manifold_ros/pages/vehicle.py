@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 import math
@@ -18,12 +19,10 @@ from two_manifold_ros.filtering.estimate import Estimate, half_axis
 from two_manifold_ros.filtering.status import Status, USABLE
 from two_manifold_ros.interface.assessment import CODES
 from two_manifold_ros.pages.drawing import SILENT_S
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from two_manifold_ros.interface.messages import Scene as Frames
-    from two_manifold_ros.typing import Floats
 
 _MOST_LIVE = 30_000
 """Moments that are kept of a live vehicle: ten minutes at 50 Hz, some 30 MB; a page shows five."""

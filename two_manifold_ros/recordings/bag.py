@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, ExitStack
 from functools import cache, partial
 from itertools import takewhile
@@ -26,8 +27,6 @@ from two_manifold_ros.recordings.bag_topics import damaged, printable, Topic
 from two_manifold_ros.sources import COMPRESSED, KINDS, METADATA, PARTS, storage_kind, UNMERGED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-
     from typing_extensions import Self
 
 if sys.version_info >= (3, 14):

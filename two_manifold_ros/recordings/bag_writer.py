@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 import tempfile
@@ -12,8 +13,6 @@ from typing import Any, Literal, TYPE_CHECKING
 from two_manifold_ros.errors import bags_wanted, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
     from typing_extensions import Self
 
 

@@ -4,18 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from struct import Struct
-from typing import Any, TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.names import frame_name, POSITION_FIELDS
 from two_manifold_ros.recordings.recording import IMU_CHANNELS, IMU_VECTORS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 Decode: TypeAlias = Callable[[bytes], tuple[int, str, tuple[float, ...]]]
 """From serialised bytes to the stamp in ns, the frame_id and the numbers."""

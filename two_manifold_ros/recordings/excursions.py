@@ -5,13 +5,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Bools, Floats, Ints
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 FARTHEST_M = 1e8
 """Farthest from the origin that a coordinate may be, metres: twice the way around the earth."""

@@ -4,15 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 from rosbags.interfaces import Nodetype
 from rosbags.typesys import get_typestore, Stores
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Convert: TypeAlias = Callable[..., Any]
 

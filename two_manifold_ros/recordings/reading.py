@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -37,17 +39,14 @@ from two_manifold_ros.recordings.recording import (
 )
 from two_manifold_ros.recordings.satellite_fixes import GEODETIC, NoFixError, positions_of_fixes
 from two_manifold_ros.sources import fetched, is_remote, named, public
+from two_manifold_ros.typing import Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
     from two_manifold_ros.recordings.bag import Bag
     from two_manifold_ros.recordings.bag_topics import Topic
     from two_manifold_ros.recordings.decoding import Decode
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.recordings.ros2_bag import Ros2Bag
-    from two_manifold_ros.typing import Floats, Ints
 
 
 OpenBag: TypeAlias = 'Bag | Ros2Bag'

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 import rosbag2_py
@@ -13,9 +15,6 @@ from two_manifold_ros.recordings.bag_topics import damaged, printable, Topic
 from two_manifold_ros.recordings.ros_messages import deserialise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-    from pathlib import Path
-
     from typing_extensions import Self
 
 

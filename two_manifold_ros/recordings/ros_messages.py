@@ -4,18 +4,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 import importlib
 import re
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from rclpy.serialization import deserialize_message
 
 from two_manifold_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @cache

@@ -4,20 +4,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import GeodeticOrigin, PositionStream
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from two_manifold_ros.typing import Bools, Floats, Ints
-
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 # WGS84: equatorial radius in metres, and first eccentricity squared from the flattening.
 _RADIUS_M = 6_378_137.0

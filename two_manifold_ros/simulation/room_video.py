@@ -4,19 +4,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.ndimage import zoom
 
+from two_manifold_ros.typing import Floats
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from two_manifold_ros.typing import Floats
-
     Singles = NDArray[np.float32]
     Indices = NDArray[np.intp]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -16,10 +16,7 @@ from scipy.spatial.transform import Rotation
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.names import DRIVERS
 from two_manifold_ros.recordings.recording import GRAVITY
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
-
+from two_manifold_ros.typing import Floats
 
 CONTROL_POINTS = np.array([
     (0.000, 0.000, 0.000, 0), (0.334, 0.000, 0.000, 0), (0.669, 0.000, 0.000, 0),

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 import math
+from pathlib import Path
 from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -16,13 +17,10 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter, header_of
 from two_manifold_ros.recordings.recording import HeldStream, ImuStream, PositionStream, Recording
 from two_manifold_ros.simulation.slot_car import Camera, ImuNoise, SlotCar
+from two_manifold_ros.typing import Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from two_manifold_ros.simulation.slot_car import SlotCarSample, SlotCarSettings, Track
-    from two_manifold_ros.typing import Floats, Ints
 
 
 EARTH_FIELD = np.array([0.0, 20e-6, -44e-6])

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 import itertools
 from typing import TYPE_CHECKING
@@ -15,12 +16,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import IMU_CHANNELS, IN_A_ROW, usual_gap_ns
 from two_manifold_ros.ticks.stamps import average_ticks, judge_stamps, JUMP_BACK_NS
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.recordings.recording import PositionStream, Recording
-    from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 LIMIT_FACTOR = 5.0

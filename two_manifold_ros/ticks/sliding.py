@@ -6,15 +6,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
 from two_manifold_ros.names import NOVEL
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats, Ints
+from two_manifold_ros.typing import Floats, Ints
 
 
 class NewestRows:

@@ -15,16 +15,13 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
 from operator import itemgetter
-from typing import Generic, TYPE_CHECKING, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from two_manifold_ros.compilation import compiled, shared
 from two_manifold_ros.recordings.excursions import LATE_NS
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Bools, Floats, Ints
-
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 JUMP_BACK_NS = LATE_NS
 """Stamps that go back by less are out of order; by more, the clock or the bag jumped back."""

@@ -14,21 +14,18 @@ the cache of the processor. Each pair is visited once, for both of its windows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 import itertools
 import os
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 from two_manifold_ros.compilation import subroutine, unlocked
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from two_manifold_ros.typing import Floats, Ints
+from two_manifold_ros.typing import Floats, Ints
 
 
 @dataclass(frozen=True)

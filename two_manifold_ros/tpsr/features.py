@@ -5,17 +5,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from two_manifold_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from two_manifold_ros.typing import Floats
-
+from two_manifold_ros.typing import Floats
 
 LARGEST_SQUARE = 1e12
 """Squared length of features above which they are a fault: they should be about one long."""

@@ -16,10 +16,10 @@ from scipy.linalg import solve_triangular
 from two_manifold_ros.tpsr.features import LARGEST_SQUARE, squared_length
 from two_manifold_ros.tpsr.parameters import count_states, make_parameters, Tpsr
 from two_manifold_ros.tpsr.thin_svd import Move, ThinSvd
+from two_manifold_ros.typing import Floats, Ints
 
 if TYPE_CHECKING:
     from two_manifold_ros.tpsr.features import FeatureMap
-    from two_manifold_ros.typing import Floats, Ints
 
 
 class ObservationCovariance:

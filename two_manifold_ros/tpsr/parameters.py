@@ -13,10 +13,10 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.hmm import shrink_growing_modes
 from two_manifold_ros.tpsr.features import FeatureMap, LARGEST_SQUARE, squared_length
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
     from two_manifold_ros.tpsr.thin_svd import Move
-    from two_manifold_ros.typing import Floats
 
 
 @dataclass(frozen=True)
