@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.lag import (
-    estimate_lag,
-    FURTHEST_S,
-    gyroscope_lag,
-    Lag,
-    SHOWN,
-)
+from two_manifold_ros.inspection.lag import estimate_lag, FURTHEST_S, gyroscope_lag, Lag, SHOWN
 from two_manifold_ros.inspection.motion import (
     count_laps,
     is_jump,

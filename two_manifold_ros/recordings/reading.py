@@ -16,12 +16,7 @@ import numpy as np
 
 from two_manifold_ros.errors import bags_wanted, InputError, of_system
 from two_manifold_ros.names import SENSOR_FIELDS
-from two_manifold_ros.recordings.bag_topics import (
-    choose_position_topic,
-    choose_topic,
-    IMU,
-    SENSOR,
-)
+from two_manifold_ros.recordings.bag_topics import choose_position_topic, choose_topic, IMU, SENSOR
 from two_manifold_ros.recordings.decoding import (
     fields_decoder,
     imu_decoder,
