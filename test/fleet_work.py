@@ -31,8 +31,7 @@ def refusing(number: int) -> int:
     """Return a number; the fourth and the seventh are refused, the fourth much later."""
     if number in {3, 6}:
         time.sleep(0.3 if number == 3 else 0.0)
-        msg = f'number {number} is refused'
-        raise InputError(msg)
+        raise InputError(f'number {number} is refused')
     return number
 
 

@@ -75,8 +75,7 @@ def test_a_signal_while_a_module_in_c_is_loaded_is_no_broken_installation():
         try:
             signal.raise_signal(signal.SIGINT)
         except KeyboardInterrupt as error:
-            msg = 'initialization failed'
-            raise ImportError(msg) from error
+            raise ImportError('initialization failed') from error
     assert stop.signal == signal.SIGINT
     with pytest.raises(ImportError), Stopping():
         raise ImportError

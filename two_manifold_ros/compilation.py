@@ -13,6 +13,7 @@ fastmath set that keeps NaN and infinity visible.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 import gc
@@ -27,12 +28,9 @@ import pwd
 import shutil
 import stat
 import sys
-from typing import Any, TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
 from two_manifold_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 try:
     import llvmlite
@@ -47,11 +45,10 @@ try:
 except Exception as error:
     missing = isinstance(error, ModuleNotFoundError) and error.name == 'numba'
     cause = 'is not installed' if missing else f'cannot be loaded ({error})'
-    msg = (
+    raise InputError(
         f'The Python package numba, which compiles the filters, {cause}: install it with '
         "'apt install python3-numba' or 'pip install numba'."
-    )
-    raise InputError(msg) from error
+    ) from error
 
 Function = TypeVar('Function', bound='Callable[..., Any]')
 
@@ -76,8 +73,7 @@ def digest_of(package: Path) -> str:
     """Return a name for the sources of a package, the libraries, Python and numba's options."""
     sources = sorted(package.rglob('*.py'))
     if not sources:
-        msg = 'its sources are not installed'
-        raise OSError(msg)
+        raise OSError('its sources are not installed')
     options = sorted(item for item in os.environ.items() if item[0].startswith('NUMBA_'))
     libraries = numba.__version__, llvmlite.__version__, binding.llvm_version_info
     digest = hashlib.sha256(repr((sys.version, libraries, options)).encode())
@@ -101,11 +97,10 @@ def open_folder(folder: Path) -> None:
         # In a folder with the sticky bit, as /tmp, no user can replace files of another user.
         is_open = status.st_mode & others and not status.st_mode & stat.S_ISVTX
         if is_open or status.st_uid not in {0, os.geteuid()}:
-            msg = (
+            raise OSError(
                 f'other users could write to {place}, which holds code that this one would run: '
                 'set TWO_MANIFOLD_CACHE to a folder of its own'
             )
-            raise OSError(msg)
 
 
 def _is_private_group(number: int) -> bool:
@@ -224,11 +219,8 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _environment(module: str, constants: list[object], name: str) -> Any:  # noqa: ANN401 - numba's
-    """
-    Return what a compiled function finds its constants in, as numba does without its modules.
-
-    It imports them for globals that only interpreted code reads: array functions SciPy, 25 MB.
-    """
+    """Return what a compiled function finds its constants in, as numba, without its modules."""
+    # Numba imports them for globals that only interpreted code reads: SciPy, 25 MB.
     found = lookup_environment(name)
     if found is None:
         known = sys.modules.get(module)
@@ -244,11 +236,8 @@ def _seal(key: object, payload: bytes) -> str:
 
 
 def _kind(**options: Any) -> Callable[[Function], Function]:  # noqa: ANN401 - numba's
-    """
-    Return a decorator that compiles a function when it is first called, or takes it from disk.
-
-    Without what counts references (``_nrt``) a compilation takes a tenth less.
-    """
+    """Return a decorator that compiles a function when it is first called, or reads it."""
+    # Without what counts references (``_nrt``) a compilation takes a tenth less.
     options = {'fastmath': set(FASTMATH), 'no_cfunc_wrapper': True, **options}
 
     def compiling(function: Function) -> Function:

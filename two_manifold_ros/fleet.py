@@ -10,6 +10,7 @@ worker that is lost is replaced, and what it had is computed again.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 import json
 import logging
@@ -17,21 +18,15 @@ from pathlib import Path
 import re
 import signal
 from time import monotonic
-from typing import Any, TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
 from two_manifold_ros import __version__
 from two_manifold_ros.errors import InputError, refuse
 from two_manifold_ros.files import checked, MOST_KEPT, parse_json, read_text, replace_text
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
 Item = TypeVar('Item')
 Result = TypeVar('Result')
 Value = TypeVar('Value')
-
-LOST_WORKERS = 3
-"""Workers that may be lost while they have an item, until it is taken to be what they die of."""
 
 START_S = 60.0
 """Time in which a scheduler and a worker have to answer."""
@@ -128,11 +123,7 @@ _FORMAT = 'two_manifold bags 1'
 
 
 class ItemJournal(dict[str, Any]):
-    """
-    Results of items in a file, a line for each as it comes, so that a run that ended goes on.
-
-    A line that was cut off by the end of a run is forgotten.
-    """
+    """Results of items in a file, a line each as it comes, so that a run that ended goes on."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -194,12 +185,10 @@ def client_of(
     count = int(where) if re.fullmatch(r'-?\d+', where) else None
     file = None if count is not None or re.search(r':\d+$', where) else where
     if count is not None and count < 1:
-        msg = f'{count} workers can do nothing: give 1 or more'
-        raise InputError(msg)
+        raise InputError(f'{count} workers can do nothing: give 1 or more')
     if file is not None and not Path(file).is_file():
         # Dask would wait for ever until there is one.
-        msg = f'there is no file {file}: name the one that the scheduler wrote'
-        raise InputError(msg)
+        raise InputError(f'there is no file {file}: name the one that the scheduler wrote')
     try:
         import dask  # noqa: PLC0415 - an extra
         import distributed  # noqa: F401, PLC0415 - an extra
@@ -208,13 +197,13 @@ def client_of(
             # For the keys with which workers on this machine are talked to.
             import cryptography  # noqa: F401, PLC0415 - an extra
     except ModuleNotFoundError as error:
-        msg = (
+        raise InputError(
             f'work on several processes or machines needs the Python package {error.name}: '
             f"install it with 'pip install {error.name}', or leave out --workers"
-        )
-        raise InputError(msg) from error
+        ) from error
     settings = {
-        'distributed.scheduler.allowed-failures': LOST_WORKERS,
+        # Workers that may be lost with an item, until it is taken to be what they die of.
+        'distributed.scheduler.allowed-failures': 3,
         # It would take what is shared from a worker that waits.
         'distributed.scheduler.active-memory-manager.start': False,
         # Its profiler samples each worker a hundred times a second, which slows it by a sixth.
@@ -241,11 +230,10 @@ def _connected(where: str, file: str | None) -> Any:  # noqa: ANN401 - of an ext
         client = distributed.Client(None if file else where, scheduler_file=file, timeout=START_S)
         client.wait_for_workers(1, timeout=max(until_s - monotonic(), 1.0))
     except (OSError, distributed.TimeoutError, ValueError) as error:
-        msg = (
+        raise InputError(
             f"no Dask scheduler with a worker answers at {where}: start 'dask scheduler' and "
             "'dask worker ADDRESS', and compare the address"
-        )
-        raise InputError(msg) from error
+        ) from error
     return client
 
 
@@ -294,19 +282,15 @@ def _check_versions(client: Any) -> None:  # noqa: ANN401 - of an extra
     except ModuleNotFoundError as error:
         other = {f'no Python package {error.name}'}
     if other:
-        msg = (
+        raise InputError(
             f'a worker has {min(other)}, and here is two_manifold_ros {__version__}: install the '
             'same version on all machines, with all that is installed here'
         )
-        raise InputError(msg)
 
 
 def dask_setup(_: Any) -> None:  # noqa: ANN401 - of an extra
-    """
-    Leave Ctrl-C to the command, in a worker that it starts; Dask looks for this name.
-
-    Else each process would print a traceback, and another one of the work that is cancelled.
-    """
+    """Leave Ctrl-C to the command, in a worker that it starts; Dask looks for this name."""
+    # Else each process would print a traceback, and another one of the work that is cancelled.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.getLogger('distributed.worker.state_machine').setLevel(logging.ERROR)
 

@@ -9,6 +9,7 @@ raises an exception between any two lines, so that half-learned things may be sa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 import os
 import random
@@ -21,9 +22,8 @@ from typing import TYPE_CHECKING
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from sys import UnraisableHookArgs
-    from types import FrameType, TracebackType
+    from types import FrameType
 
     from typing_extensions import Self
 
@@ -43,11 +43,7 @@ class Stopped(KeyboardInterrupt):
 
 @contextmanager
 def until_ctrl_c() -> Iterator[None]:
-    """
-    End the block without a message at Ctrl-C, the end that the command names to the user.
-
-    Such a command then ends with 0: launch takes any other status for a crash.
-    """
+    """End the block in silence at Ctrl-C, with 0: launch takes any other status for a crash."""
     try:
         yield
     except Stopped as stopped:
@@ -80,9 +76,7 @@ class Stopping:
         }
         return self
 
-    def __exit__(
-        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
-    ) -> bool:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
         for number, handler in self._before.items():
             # Or a second one would end a process with an error that is ending well.
             over = self.signal or self.is_last
@@ -155,11 +149,10 @@ def free_domains(count: int) -> list[int]:
         _claims.append(claim)
         found.append(domain)
     if len(found) < count:
-        msg = (
+        raise InputError(
             f'only {len(found)} of {count} ROS domains are free on this machine: end the programs '
             'that use the others'
         )
-        raise InputError(msg)
     return found
 
 

@@ -10,6 +10,7 @@ secret in an address, as a password or a signature, is in nothing that is printe
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from errno import EFBIG, ENOSPC
 from glob import glob, has_magic
@@ -26,8 +27,6 @@ from typing import Any, TYPE_CHECKING
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from typing_extensions import Self
 
 METADATA = 'metadata.yaml'
@@ -118,8 +117,7 @@ def expand(addresses: Sequence[str]) -> list[str]:
 
     They are of bags, of folders with bags at any depth, or globs; a local path that is neither of
     the last two is returned as it is, whether there is a bag or not. Bags of one address are
-    sorted, and none of them is there twice. ``InputError`` says that a glob or a folder elsewhere
-    holds no bag, or cannot be listed.
+    sorted, and none of them is there twice.
     """
     bags: list[str] = []
     listed = set(addresses)
@@ -199,11 +197,10 @@ def _matching(
     # A pattern for any depth matches a bag, and its files.
     bags = [each for each in found if found.isdisjoint(_way_to(each.rpartition('/')[0]))]
     if not bags:
-        msg = (
+        raise InputError(
             f'{public(address)}: no bag is there: compare it with where the bags are, rosbag2 '
             f'folders or {", ".join(KINDS)} files'
         )
-        raise InputError(msg)
     return bags
 
 
@@ -321,8 +318,7 @@ def _store(whole: str) -> tuple[Any, str]:
 
     if _CHAINED.search(whole):
         # They write where they like.
-        msg = 'Protocol not known: chained'
-        raise ValueError(msg)
+        raise ValueError('Protocol not known: chained')
     # By default a store holds ten parts of 50 MB in memory.
     settings: dict[str, Any] = {'max_concurrency': 1} if whole.startswith('s3://') else {}
     if whole.startswith(('http://', 'https://')):
@@ -351,8 +347,7 @@ def _in_words(address: str) -> Iterator[None]:
     # Each store has errors of its own, which come as many types.
     except Exception as error:  # noqa: BLE001
         # Not from it: the words of libraries hold the whole address.
-        msg = f'{public(_whole(address))}: {_reason(error)}'
-        raise InputError(msg) from None
+        raise InputError(f'{public(_whole(address))}: {_reason(error)}') from None
 
 
 _REASONS = {

@@ -13,8 +13,7 @@ from two_manifold_ros.errors import InputError
 def answer(given: float) -> int:
     """Work for some seconds and return the process; refuse what is negative, and fail at 1."""
     if given < 0:
-        msg = 'too little'
-        raise InputError(msg)
+        raise InputError('too little')
     sleep(given)
     return os.getpid() if given != 1 else 1 // 0
 

@@ -170,8 +170,7 @@ def test_settings_without_a_stable_filter_are_passed_over(monkeypatch):
     def refusing_first(*arguments: np.ndarray, **more: np.ndarray) -> np.ndarray:
         if next(calls):
             return solve_discrete_are(*arguments, **more)
-        msg = 'no solution'
-        raise np.linalg.LinAlgError(msg)
+        raise np.linalg.LinAlgError('no solution')
 
     monkeypatch.setattr(linear_system, 'solve_discrete_are', refusing_first)
     chosen = linear_system.kalman_filter(train_of(circle(0, 400), window=10), 3, 4).chosen

@@ -57,8 +57,7 @@ def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
     """If only the learners count, no offline model is trained."""
 
     def refuse(*_: object) -> None:
-        msg = 'not here'
-        raise InputError(msg)
+        raise InputError('not here')
 
     monkeypatch.setattr(train, 'train_model', refuse)
 

@@ -103,8 +103,7 @@ class Info:
         path = Path(uri)
         folder_fits = path.is_dir() and (path / 'metadata.yaml').exists()
         if not folder_fits and not (path.is_file() and storage_id in {'mcap', 'sqlite3'}):
-            msg = f'No plugin detected that could open {path}'
-            raise RuntimeError(msg)
+            raise RuntimeError(f'No plugin detected that could open {path}')
         with rosbag2.Reader(path) as reader:
             topics = []
             for each in reader.connections:
@@ -124,8 +123,7 @@ class SequentialReader:
         assert converter == ('', '')
         metadata = Info().read_metadata(storage.uri, storage.storage_id)
         if bool(metadata.compression_format) != self.compressed:
-            msg = 'No storage could be initialized from the inputs.'
-            raise RuntimeError(msg)
+            raise RuntimeError('No storage could be initialized from the inputs.')
         self._path = Path(storage.uri)
 
     def set_filter(self, storage_filter: SimpleNamespace) -> None:

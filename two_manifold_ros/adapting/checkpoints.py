@@ -1,13 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Numbered files in a folder, each written whole or not at all: checkpoints, and models to hand over.
-
-The number counts up; the oldest file is removed only after the newest is on the disk.
-"""
+"""Numbered files in a folder, each written whole or not at all: checkpoints, learned models."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 import fcntl
@@ -31,8 +28,6 @@ from two_manifold_ros.names import frame_name
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
     from numpy.typing import NDArray
 
     from two_manifold_ros.adapting.stream_learner import StreamLearner
@@ -55,7 +50,6 @@ class NumberedFiles:
 
     ``kind`` is what a file is, in sentences. Until `close` a lock file keeps every other writer
     from this name in this folder; half-written files are therefore of a dead one, and are removed.
-    Raises `InputError` if there is another writer, or nobody can write.
     """
 
     def __init__(self, folder: str | Path, name: str, kind: str) -> None:
@@ -72,11 +66,10 @@ class NumberedFiles:
                     path.unlink(missing_ok=True)
         except BlockingIOError as error:
             self._lock.close()
-            msg = (
+            raise InputError(
                 f'{folder}: another process writes {kind}s named {name} here; end that process or '
                 'choose another name or folder'
-            )
-            raise InputError(msg) from error
+            ) from error
         except OSError as error:
             cure = 'make it a folder with room that may be written'
             raise of_system(folder, f'no {kind} can be written here', error, cure) from error
@@ -221,21 +214,14 @@ def saved(learner: StreamLearner) -> Content:
 def kept_in(
     path: str | Path, content: Content, head: ModelHead
 ) -> tuple[StreamMemory, ModelHead | None, ModelHead, int, bool]:
-    """
-    Return what `saved` gave for a learner to resume, see `StreamLearner.resume`.
-
-    The third is ``head`` with the frames of the drives. Raises `InputError` if the file is no
-    checkpoint of this version, its parts do not fit together, or a model in ``head`` has another
-    frame or origin of positions.
-    """
+    """Return what `saved` gave for `StreamLearner.resume`; refuse what does not fit ``head``."""
     header, arrays = content
     if header.get('format') != FORMAT:
-        msg = (
+        raise InputError(
             f'{path} is no checkpoint of this version of updater_node, and keeps no drives to '
             'learn from: name files of its checkpoint_folder that have no .model. in their names, '
             'or bags, or another folder'
         )
-        raise InputError(msg)
     try:
         stream, numbers = header['numbers']['stream'], header['numbers']['learner']
         origin = None if stream['origin'] is None else GeodeticOrigin(**stream['origin'])
@@ -252,19 +238,17 @@ def kept_in(
     except Exception as error:
         if isinstance(error, InputError):
             raise
-        msg = (
+        raise InputError(
             f'{path}: its numbers and arrays do not fit together ({error!r}); copy it again, or '
             'choose another folder'
-        )
-        raise InputError(msg) from error
+        ) from error
     plane, given = (known.frame_id, known.origin), (head.frame_id, head.origin)
     if len(head.track) and known.frame_id and plane != given:
-        msg = (
+        raise InputError(
             f'{path}: its positions are in frame {plane[0]} with origin {plane[1]}, but the '
             f'given model has frame {given[0]} with origin {given[1]}; choose another '
             'checkpoint_folder, or the model that was given before'
         )
-        raise InputError(msg)
     return memory, model, known, *rest
 
 
@@ -283,11 +267,7 @@ def newest_readable(
 
 
 def newest_in(folder: str | Path, skipped: Callable[[str], object] = lambda _: None) -> list[str]:
-    """
-    Return the newest checkpoint that can be read of each name in a folder.
-
-    There is none where it is no such folder. ``skipped`` gets a sentence about each that is newer.
-    """
+    """Return the newest checkpoint that can be read of each name; say which newer are not."""
     # The name of a model beside them has one more dot.
     named = [each.name.split('.') for each in Path(folder).glob('*.npz')]
     names = sorted({parts[0] for parts in named if len(parts) == 3})
@@ -296,11 +276,7 @@ def newest_in(folder: str | Path, skipped: Callable[[str], object] = lambda _: N
 
 
 def drives_in(path: str | Path) -> list[Recording]:
-    """
-    Return the drives with positions that a checkpoint keeps, without the lag of the positions.
-
-    Raises `InputError` as `kept_in` does.
-    """
+    """Return the drives with positions that a checkpoint keeps, without the lag of these."""
     memory, _, head, lag_ns, _ = kept_in(path, read_container(path), make_head())
     return [
         replace(each, name=f'{path} drive {number}').with_positions_earlier(lag_ns * 1e-9)

@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.adapting.prequential import BLOCKS_PER_LAP, Contest
@@ -17,9 +19,6 @@ from two_manifold_ros.interface.session import check_successor
 from two_manifold_ros.model.model_file import load_model, save_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
     from two_manifold_ros.adapting.checkpoints import NumberedFiles
     from two_manifold_ros.adapting.stream_learner import StreamLearner
     from two_manifold_ros.filtering.estimate import Estimate

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -13,13 +14,11 @@ import numpy as np
 from two_manifold_ros.adapting.references import LONGEST_STEP_NS
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.training.held_out import surely_lower
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.adapting.references import ReferenceMonitor
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.typing import Floats
 
 
 BLOCKS_PER_LAP = 4
@@ -39,9 +38,6 @@ SURE = 0.9999
 
 MOVED = 0.1
 """Spread of the positions in a block over the mean position's error, below which it stood."""
-
-UNRESOLVED = frozenset({'filling', 'gap', 'converging', 'diverged'})
-"""Causes for which nothing is published, though the filter finds nothing wrong with its input."""
 
 
 class Errors(NamedTuple):
@@ -97,12 +93,8 @@ class Prequential:
         return float(np.mean([math.sqrt(each[1]) for each in self._scored] or [math.nan]))
 
     def rise_ns(self) -> int:
-        """
-        Return the stamp of the first tick after which errors are higher than before.
-
-        Where the sum of the errors less their mean is lowest: the usual estimate of when a mean
-        has changed (Page 1954, CUSUM). 0 before the first tick.
-        """
+        """Return the stamp of the first tick after which errors are higher, 0 if there is none."""
+        # Where the sum of the errors less their mean is lowest (Page 1954, CUSUM).
         if not self._scored:
             return 0
         errors = np.sqrt([square for _, square, *_ in self._scored])
@@ -118,7 +110,8 @@ class Prequential:
         # The clock was set back.
         if self._waiting and estimate.stamp_ns < self._waiting[-1][0]:
             self._waiting.clear()
-        lost = not known and estimate.cause in UNRESOLVED
+        # For these it finds nothing wrong with its input.
+        lost = not known and estimate.cause in {'filling', 'gap', 'converging', 'diverged'}
         self._waiting.append((estimate.stamp_ns, x, y, lost))
 
     def settle(self, reference: ReferenceMonitor) -> None:

@@ -5,22 +5,16 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Sequence
 from dataclasses import replace
 import math
 from statistics import median
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
 from two_manifold_ros.recordings.excursions import FARTHEST_M, measure_reach, Reach, SPEEDS
 from two_manifold_ros.ticks.stamps import JUMP_BACK_NS, StampGate, USED, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-
-LARGEST_ACCELERATION = 50.0
-"""Acceleration that no vehicle has, m/s^2: as racing cars brake; slot cars corner with 30."""
 
 LONGEST_STEP_NS = 2_000_000_000
 """Longest step of references of unknown rate: a receiver of 1 Hz misses one position."""
@@ -33,9 +27,6 @@ MOVED_NS = 1_000_000_000
 
 RELEARNED = 20
 """Positions after which the reach is learned again; the rate is that of as many steps."""
-
-LEAST_STEPS = 5
-"""Steps from which a rate is learned: two odd ones do not change their median."""
 
 NEWEST = 300
 """Newest positions that the reach is learned from: most have to be right."""
@@ -206,7 +197,8 @@ class ReferenceMonitor:
         if newest:
             steps.append(fix.stamp_ns - newest[-1].stamp_ns)
             # A single one, before all others, does not show how they follow.
-            if len(steps) >= LEAST_STEPS:
+            # Two odd ones of five do not change their median.
+            if len(steps) >= 5:
                 self.gap_ns = self._gate.jump_ns = max(LEAST_GAP_NS, 3 * int(median(steps)))
         newest.append(fix)
         self._unlearned += 1
@@ -241,5 +233,6 @@ def _is_driven(track: Sequence[Fix], fix: Fix, reach: Reach) -> bool:
     share = step_ns / base_ns
     ahead = last.x + share * (last.x - before.x), last.y + share * (last.y - before.y)
     # Since the middle of the time over which the velocity is the mean.
-    far = 0.5e-18 * LARGEST_ACCELERATION * step_ns * (step_ns + base_ns)
+    # No vehicle has 50 m/s^2, as racing cars brake; slot cars corner with 30.
+    far = 0.5e-18 * 50.0 * step_ns * (step_ns + base_ns)
     return math.dist(ahead, fix[1:]) <= far + max(share, 1.0) * reach.tremble_m

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 import math
 from typing import cast, TYPE_CHECKING
@@ -30,15 +31,13 @@ from two_manifold_ros.model.line_learning import carry_lines
 from two_manifold_ros.names import LEARNERS
 from two_manifold_ros.ticks.stamps import StampGate, USED
 from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.tracker import TpsrTracker
     from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.training.tpsr import LearnedTpsr
-    from two_manifold_ros.typing import Floats
 
 
 FIRST_S = 10.0
@@ -46,9 +45,6 @@ FIRST_S = 10.0
 
 GROWTH = 1.3
 """Growth of the drive between two attempts while no lap is known."""
-
-RISE = 1.5
-"""Error of a part over the largest usual one from which on it is unlike those before."""
 
 USUAL_PARTS = 2 * BLOCKS_PER_LAP
 """Newest parts that are usual, and those between two unlike ones of a change: two laps."""
@@ -107,21 +103,15 @@ class Schedule:
         self._last_s = self.known_s
 
     def count_laps(self, laps: float, lap_s: float) -> None:
-        """
-        Note how many laps were driven when the last training started, and how long one takes.
-
-        A start from rest or a stop make a drive longer, but not more laps.
-        """
+        """Note how many laps were driven when the last training started, and how long one is."""
+        # A start from rest or a stop make a drive longer, but not more laps.
         self._since_s = self._last_s - laps * lap_s
         self.due_s = self._last_s + _left_s(laps * lap_s, lap_s)
 
     def judge(self, error_m: float, rise_ns: int, end_ns: int, lap_s: float) -> bool:
-        """
-        Take how a part until ``end_ns`` went, and since when errors were higher than before.
-
-        Return whether the part is like those before it.
-        """
-        rises = len(self._parts) == USUAL_PARTS and error_m > RISE * max(self._parts)
+        """Take the error of a part, and since when errors rose; return if it is like others."""
+        # Unlike those before is half as much error again as in the largest usual one.
+        rises = len(self._parts) == USUAL_PARTS and error_m > 1.5 * max(self._parts)
         if not rises:
             self._parts.append(error_m)
         if rises and not self._unlike:
@@ -159,10 +149,6 @@ def _left_s(driven_s: float, lap_s: float) -> float:
     while due <= laps:
         before, due = due, before + due
     return due * lap_s - driven_s
-
-
-JUDGED_LAPS = 2.0
-"""Newest laps over which the error is reported, and estimates are withheld by."""
 
 
 class StreamLearner:
@@ -305,7 +291,8 @@ class StreamLearner:
         if len(self.memory):
             # Before the first sample there is nothing that they could be learned with.
             reference.counters['not_learned'] += len(reference.taken) - len(kept)
-        self.score.span_s = JUDGED_LAPS * self.lap_s if self.lap_s > 0.0 else FIRST_S
+        # Over the newest laps the error is reported, and by it estimates are withheld.
+        self.score.span_s = 2.0 * self.lap_s if self.lap_s > 0.0 else FIRST_S
         self.score.settle(reference)
         self._part.settle(reference)
         for fix in kept:
@@ -336,12 +323,8 @@ class StreamLearner:
         lag_ns: int = 0,
         withheld: bool = False,
     ) -> None:
-        """
-        Run a model that was learned before, and train again on the drives of a memory.
-
-        ``head`` has their frames. Raises `InputError`, and changes nothing, if limits of ellipses
-        refuse the model.
-        """
+        """Run a model learned before, and train again on drives with the frames of ``head``."""
+        # Limits of ellipses may refuse the model: nothing is changed before.
         live = None if model is None else self.make_filter(model)
         self.memory, self.head, self.reference.lag_ns = memory, head, lag_ns
         for drive in memory.recordings(head):

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 import math
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from two_manifold_ros.filtering.status import TickDiagnostics
 from two_manifold_ros.filtering.tracker import TickFilter
@@ -24,13 +26,7 @@ from two_manifold_ros.recordings.recording import (
 from two_manifold_ros.ticks.segments import Channels
 from two_manifold_ros.training.dataset import LEAST_WINDOW, USUAL_RATE_HZ
 from two_manifold_ros.training.settings import TrainingSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from two_manifold_ros.typing import Floats
+from two_manifold_ros.typing import Floats
 
 SEAM_NS = 10_000_000_000
 """Step between samples after which another drive starts."""
@@ -159,12 +155,8 @@ class StreamMemory:
         return self._count
 
     def add(self, stamp_ns: int, sample: Sequence[float] | Floats) -> None:
-        """
-        Keep a sample, or make it part of the mean of those that came just before.
-
-        One that is not finite, too large for a sum, or no newer than the last one and not far
-        older, is left out.
-        """
+        """Keep a sample, or make it part of the mean of those that came just before."""
+        # Left out: not finite, too large for a sum, or no newer than the last and not far older.
         step, drives = stamp_ns - self._newest_ns, self._drives
         if (drives and -SEAM_NS < step <= 0) or not math.isfinite(sum(sample)):
             return
@@ -211,12 +203,7 @@ class StreamMemory:
                 return
 
     def recordings(self, head: ModelHead, since_ns: float = -math.inf) -> list[Recording]:
-        """
-        Return copies of all drives from a stamp on that have reference positions, oldest first.
-
-        With a stamp drives from before the clock was last set back are left out. The head gives
-        topics, frames and origin.
-        """
+        """Return copies of drives with positions, since a stamp those of the present clock."""
         pose = 'geometry_msgs/msg/PoseStamped'
         topic, frame, origin = head.position_topic, head.frame_id, head.origin
         found: list[Recording] = []

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 import os
 from pathlib import Path
 from threading import Lock, Thread
@@ -21,8 +22,6 @@ from two_manifold_ros.training.settings import FIELDS, TrainingSettings
 from two_manifold_ros.training.train import train_model
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.recordings.recording import Recording
 
@@ -52,8 +51,7 @@ def check_target(path: str) -> None:
     except OSError as error:
         raise of_system(path, 'the model cannot be written', error, 'name another') from error
     if why:
-        msg = f'Model {path} cannot be written: {why}.'
-        raise InputError(msg)
+        raise InputError(f'Model {path} cannot be written: {why}.')
 
 
 def read_bags(values: Mapping[str, Any]) -> list[Recording]:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 import math
@@ -19,8 +20,6 @@ from two_manifold_ros.inspection.shared_places import group_by_places
 from two_manifold_ros.recordings.reading import without_frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.inspection.motion import Laps
     from two_manifold_ros.model.model import ModelHead, TrainedModel
     from two_manifold_ros.recordings.recording import Recording
@@ -92,8 +91,7 @@ class Training:
         from two_manifold_ros.training.train import learn_model  # noqa: PLC0415
 
         if not recordings:
-            msg = 'no drive with positions is left to learn from'
-            raise InputError(msg)
+            raise InputError('no drive with positions is left to learn from')
         if self.settings.method == 'route':
             # Between two drives a vehicle may have been carried to another route.
             groups = group_by_places(recordings)
@@ -117,11 +115,10 @@ class Training:
 def check_one_route(model: ModelHead, path: str) -> None:
     """Raise `InputError` if a model from ``path`` holds routes that a learned one would lose."""
     if model.is_atlas:
-        msg = (
+        raise InputError(
             f'{path} holds several routes, and one is learned while driving: record that one, '
             'train a model of it, and put it in with two-manifold atlas add'
         )
-        raise InputError(msg)
 
 
 def lap_seconds(model: ModelHead) -> float:
@@ -145,12 +142,8 @@ def since(recordings: Sequence[Recording], stamp_ns: int) -> list[Recording]:
 
 
 def with_news(recordings: Sequence[Recording], longest_s: float) -> list[Recording]:
-    """
-    Return recordings without the samples of longer times without news.
-
-    These are without positions, or with a sensor that repeats itself to the last bit. Positions
-    stay: laps are counted by them.
-    """
+    """Return recordings without samples of long times without positions, or of stuck sensors."""
+    # Positions stay: laps are counted by them.
     counting = []
     for each in recordings:
         stamps = each.imu.stamps
@@ -169,11 +162,8 @@ def with_news(recordings: Sequence[Recording], longest_s: float) -> list[Recordi
 def newest_part(
     recordings: Sequence[Recording], most_s: float, longest_step_ns: int
 ) -> list[Recording]:
-    """
-    Return the newest parts of recordings, oldest first, with so many seconds of positions.
-
-    Time between positions that are farther apart does not count: it teaches nothing.
-    """
+    """Return the newest parts of recordings, oldest first, with so many seconds of positions."""
+    # Time between positions that are farther apart does not count: it teaches nothing.
     newest: list[Recording] = []
     for each in reversed(recordings):
         stamps = np.array([]) if each.positions is None else each.positions.stamps

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter_ns
@@ -24,18 +25,12 @@ from two_manifold_ros.recordings.decoding import ImuDecoder
 from two_manifold_ros.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from two_manifold_ros.interface.parameters import UpdaterParameters
     from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 
 class UpdaterSession:
-    """
-    A learner, its two inputs and its counters, without ROS.
-
-    ``clock_ns`` stamps each message on arrival, whatever its header says.
-    """
+    """A learner and its inputs without ROS; a ``clock_ns`` stamps messages on arrival."""
 
     def __init__(self, learner: StreamLearner, clock_ns: Callable[[], int] | None = None) -> None:
         self.learner = learner
@@ -100,11 +95,8 @@ class UpdaterSession:
         return valid
 
     def take_position(self, stamp_ns: int, frame_id: str, x: float, y: float) -> bool:
-        """
-        Take one reference position in metres; return whether it, or one that waited, is used.
-
-        In another frame than what is known the same numbers stand for another place.
-        """
+        """Take a reference position, metres; return whether it, or one that waited, is used."""
+        # In another frame than what is known the same numbers stand for another place.
         learner = self.learner
         if learner.head.frame_id not in {'', frame_id}:
             learner.reference.counters['other_frame'] += 1
@@ -130,11 +122,8 @@ class UpdaterSession:
 
 def learner_of(chosen: UpdaterParameters, topic: str) -> StreamLearner:
     """Return a learner of the IMU on a topic, which trains in a process of its own."""
-    horizons, path, ellipse_m = (
-        tuple(chosen.horizons),
-        chosen.model,
-        (chosen.ellipse_warn_m, chosen.ellipse_error_m),
-    )
+    horizons, path = tuple(chosen.horizons), chosen.model
+    ellipse_m = chosen.ellipse_warn_m, chosen.ellipse_error_m
     head = load_model(path) if path else make_head(horizons, imu_topic=topic)
     if path:
         check_input(head, path)
@@ -204,11 +193,7 @@ def describe_learning(learner: StreamLearner) -> str:
 def assess_learning(
     assessment: Assessment, learner: StreamLearner, reference_topic: str, trouble: str = ''
 ) -> Assessment:
-    """
-    Return what a learner lacks for estimates where the filter is only said to be filling.
-
-    Where there is nothing else to warn of: the ``trouble`` with checkpoints.
-    """
+    """Return what a learner lacks while the filter is filling, or its trouble if all is well."""
     level, _, cause, why = assessment
     if trouble and level is Level.OK:
         level, cause, why = Level.WARN, 'checkpoint', f'{why}, but {trouble}'
@@ -243,12 +228,7 @@ WORDS = {
 
 
 def learning_events(fresh: Counter[str], session: UpdaterSession, topic: str) -> dict[str, str]:
-    """
-    Return sentences by cause about what happened to the learning since the last time.
-
-    ``fresh`` holds increments of the counters of learning and of the reference
-    (``reference_``); ``topic`` is the reference's.
-    """
+    """Return sentences by cause about counters of learning, and of the reference, that grew."""
     events = {}
     for name, count in (+fresh).items():
         other = f'Positions not used on {topic}: {name.removeprefix("reference_")} ({count})'

@@ -9,6 +9,7 @@ Learning a TPSR between trainings takes milliseconds and is done where the filte
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -16,24 +17,17 @@ import os
 from subprocess import PIPE, Popen
 import sys
 from threading import Lock, Thread
-from typing import cast, TYPE_CHECKING
+from typing import cast, TYPE_CHECKING, TypeVar
 
 from two_manifold_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
-
     Given = TypeVar('Given')
     Result = TypeVar('Result')
 
 
 class Worker:
-    """
-    One process for one learner, which is there from the start and ends with this process.
-
-    The loops of trainings by ``method`` are compiled before the first training is due.
-    """
+    """One process for one learner, which is there from the start and ends with this process."""
 
     def __init__(self, method: str = 'route') -> None:
         self._method = method
@@ -42,12 +36,7 @@ class Worker:
         self._start()
 
     def run(self, work: Callable[[Given], Result], given: Given) -> Result:
-        """
-        Call a function of a module in the process, and wait for what it returns or raises.
-
-        Raises `InputError` if the process was killed or closed; after a kill the next call starts
-        another process.
-        """
+        """Call a function of a module in the process, and wait for what it returns or raises."""
         with self._calling:
             with self._lock:
                 if self.process.poll() is not None and not self._closed:
@@ -106,6 +95,7 @@ def main(handle: str, method: str) -> None:
     from two_manifold_ros.training.settings import TrainingSettings  # noqa: PLC0415
     from two_manifold_ros.training.train import learn_model  # noqa: PLC0415
 
+    # Its loops are compiled before the first training is due.
     laps = simulate(SlotCarSettings(rate_hz=20.0), laps=3)
     learn_model([run_to_recording(laps)], TrainingSettings(method=method).at_one_rate())
     pipe = Connection(int(handle))

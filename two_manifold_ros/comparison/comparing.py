@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 import json
@@ -22,12 +23,10 @@ from two_manifold_ros.ticks.segments import cut_segments, Segment
 from two_manifold_ros.training.dataset import build_dataset, Dataset
 from two_manifold_ros.training.held_out import hold_out
 from two_manifold_ros.training.train import with_time_scales
+from two_manifold_ros.typing import Bools, Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.typing import Bools, Floats
 
 
 @dataclass(frozen=True)
@@ -193,11 +192,9 @@ SHARE = 0.3
 def plan_share(recording: Recording, settings: TrainingSettings, share: float = SHARE) -> Plan:
     """Learn from the start of one recording and follow its last share, between 0 and 1."""
     if not 0.0 < share < 1.0:
-        msg = f'a share of {share:g} cannot be followed; give a number between 0 and 1'
-        raise InputError(msg)
+        raise InputError(f'a share of {share:g} cannot be followed; give a number between 0 and 1')
     if len(recording.imu.stamps) < 2:
-        msg = f'{recording.name}: there are no two IMU samples; record longer'
-        raise InputError(msg)
+        raise InputError(f'{recording.name}: there are no two IMU samples; record longer')
     cut_s = (1.0 - share) * (recording.imu.span_ns * 1e-9)
     first, last = recording.between(None, cut_s), recording.between(cut_s, None)
     return _plan([first], [last], settings)
@@ -223,12 +220,11 @@ def _plan(
     tests = tuple(each for each in cut if np.isfinite(each.truth[each.scored]).all(axis=2).any())
     if not tests:
         names = ', '.join(dict.fromkeys(recording.name for recording in followed))
-        msg = (
+        raise InputError(
             f'{names}: the part to follow has no stretch longer than a window of '
             f'{train.dataset.window * train.dataset.period_s:.1f} s with positions after it; '
             'follow a longer part, or shorten --window'
         )
-        raise InputError(msg)
     return Plan(train, tests)
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 import itertools
 import logging
@@ -23,25 +24,14 @@ from two_manifold_ros.comparison.comparing import (
 )
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import fit_ridge, velocities
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.typing import Bools, Floats, Ints
 
-
-LEAST_PROBABILITY = 1e-6
-"""Added to every learned probability: a state or symbol at zero would stay there for ever."""
-
-LEAST_GAIN = 1e-4
-"""Log-likelihood for each symbol; EM ends with a pass that gains less."""
 
 SYMBOLS = 400
 """At most, in the codebook: fewer are coarser, of more each is seen more rarely in each state."""
-
-RESTARTS = 3
-"""Of the clustering into states; the likeliest counts, and the time to learn grows with them."""
 
 WIDTH = 4.0
 """Of ``Codebook.nearness``: a small one keeps symbols to themselves, a large makes all alike."""
@@ -122,7 +112,8 @@ class MarkovTables:
 
 def _probabilities(rows: Floats) -> Floats:
     """Return rows that sum to one, each entry lifted above zero."""
-    lifted = rows + LEAST_PROBABILITY
+    # A state or symbol at zero would stay there for ever.
+    lifted = rows + 1e-6
     shares: Floats = lifted / lifted.sum(axis=-1, keepdims=True)
     return shares
 
@@ -174,7 +165,8 @@ def improve(tables: MarkovTables, stretches: Sequence[Ints], passes: int) -> Mar
         model.fit(column, lengths)
         tables = MarkovTables(model.startprob_, model.transmat_, model.emissionprob_)
         now = model.monitor_.history[-1]
-        if now - before < LEAST_GAIN * len(column):
+        # Of log-likelihood for each symbol.
+        if now - before < 1e-4 * len(column):
             break
         before = now
     return MarkovTables(*map(_probabilities, (tables.start, tables.transition, tables.emission)))
@@ -201,7 +193,8 @@ class Learning:
             known: Bools = np.all(np.isfinite(self._motion), axis=1)
             ends = np.cumsum([len(each) for each in self.stretches])
             found = []
-            for seed in range(RESTARTS):
+            # The likeliest clustering into states counts; the time to learn grows with them.
+            for seed in range(3):
                 places = learn_codebook(self._motion[known], states, seed)
                 labels = np.full(len(known), -1, dtype=np.int64)
                 labels[known] = places.symbols(self._motion[known])

@@ -1,13 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-A Kalman filter for the linear system that N4SID finds.
-
-P. Van Overschee, B. De Moor: Subspace Identification for Linear Systems, Kluwer 1996, chapter 3.
-"""
+"""A Kalman filter for the system that N4SID finds (Van Overschee & De Moor 1996, chapter 3)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 import itertools
@@ -26,12 +23,10 @@ from two_manifold_ros.comparison.comparing import (
 )
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import fit_ridge
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.typing import Floats
 
 
 SLOWEST = 1.0 - 1e-4
@@ -80,11 +75,7 @@ def stabilised(transition: Floats) -> Floats:
 
 
 def innovation_form(transition: Floats, output: Floats, noise: Floats) -> InnovationForm:
-    """
-    Return the steady-state Kalman filter; noise of state and output has [[Q, S], [S', R]].
-
-    ``LinAlgError`` says that the Riccati equation has no solution, or none with a stable filter.
-    """
+    """Return the steady-state Kalman filter of noise [[Q, S], [S', R]], or ``LinAlgError``."""
     k = len(transition)
     spread = solve_discrete_are(
         transition.T, output.T, noise[:k, :k], noise[k:, k:], s=noise[:k, k:]
@@ -93,8 +84,7 @@ def innovation_form(transition: Floats, output: Floats, noise: Floats) -> Innova
     crossed = transition @ spread @ output.T + noise[:k, k:]
     gain = crossed @ np.linalg.pinv(innovation, hermitian=True)
     if np.abs(np.linalg.eigvals(transition - gain @ output)).max() >= 1.0:
-        msg = 'the Kalman filter of the system is not stable'
-        raise np.linalg.LinAlgError(msg)
+        raise np.linalg.LinAlgError('the Kalman filter of the system is not stable')
     return InnovationForm(transition, output, gain)
 
 
@@ -102,19 +92,17 @@ def decompose_hankel(segments: Sequence[Floats], block_rows: int) -> Floats:
     """
     Return L of the LQ decomposition of a block Hankel matrix, pasts above futures: (2 i d, 2 i d).
 
-    It is of outputs (T, d) without a gap, in windows of i ``block_rows`` before and after. An
-    ``InputError`` says that there are fewer than a regression on the past and one more tick needs.
+    It is of outputs (T, d) without a gap, in windows of i ``block_rows`` before and after.
     """
     outputs = segments[0].shape[1]
     windows = sum(max(0, len(segment) - 2 * block_rows + 1) for segment in segments)
     needed = (block_rows + 1) * outputs + 1
     if windows < needed:
-        msg = (
+        raise InputError(
             f'N4SID with {block_rows} block rows of {outputs} channels needs {needed} windows of '
             f'{2 * block_rows} ticks without a gap, but the recording has {windows}; record '
             'longer or shorten --window'
         )
-        raise InputError(msg)
     width = 2 * block_rows * outputs
     upper = np.empty((0, width))
     for segment in segments:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 import itertools
@@ -31,14 +32,12 @@ from two_manifold_ros.ticks.rest import stretches_of
 from two_manifold_ros.ticks.sliding import SlidingWindow
 from two_manifold_ros.ticks.windows import lay_end_to_end
 from two_manifold_ros.training.train import train_model
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.model.model import TrainedModel
     from two_manifold_ros.recordings.recording import ImuStream
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 SPAN_S = 0.6
@@ -195,11 +194,10 @@ def learn_motion(train: TrainSplit) -> Motion:
     driving = motion[:, 0] > max(0.2 * usual, 1e-3)
     values, motion, fewest = values[driving], motion[driving], train.dataset.window
     if len(motion) < fewest:
-        msg = (
+        raise InputError(
             f'the vehicle is known to move during {len(motion)} training ticks, fewer than the '
             f'{fewest} of a window, too few to learn how the IMU is mounted; record longer'
         )
-        raise InputError(msg)
     usual, fastest = np.quantile(motion[:, 1], (0.5, 0.99)).tolist()
     speed, rate, ahead = motion[:, 1:].T
     axes = np.flatnonzero(live)
@@ -271,17 +269,16 @@ def fitted_model(model: TrainedModel) -> Fitted:
     return Fitted(predict, chosen)
 
 
-def own_filter(train: TrainSplit, **changes: Any) -> Fitted:  # noqa: ANN401 - any settings
-    """Train a model of this package at the rate of all, with some settings changed."""
-    dataset = train.dataset
-    asked = replace(train.settings, rate_hz=dataset.rate_hz, window=dataset.window)
-    wanted = asked.with_method(**{'method': asked.method, **changes})
-    return fitted_model(train_model(train.recordings, wanted))
-
-
 def own(name: str, title: str, **changes: Any) -> Method:  # noqa: ANN401 - any settings
     """Return a method that trains a model of this package with some settings changed."""
-    return Method(name, title, partial(own_filter, **changes))
+
+    def fit(train: TrainSplit) -> Fitted:
+        dataset = train.dataset
+        asked = replace(train.settings, rate_hz=dataset.rate_hz, window=dataset.window)
+        wanted = asked.with_method(**{'method': asked.method, **changes})
+        return fitted_model(train_model(train.recordings, wanted))
+
+    return Method(name, title, fit)
 
 
 _USUAL = (

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
@@ -22,8 +23,6 @@ from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 from two_manifold_ros.sources import public
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from two_manifold_ros.model.model import ModelHead
 
 
@@ -141,8 +140,7 @@ def fleets_of(scores: Sequence[DriveScore]) -> dict[str, Fleet]:
     """Return scores by the route of the model; raise ``InputError`` if no drive has scores."""
     good = [each for each in scores if not each.trouble]
     if not good:
-        msg = f'none of the bags could be scored; of the first: {scores[0].trouble}'
-        raise InputError(msg)
+        raise InputError(f'none of the bags could be scored; of the first: {scores[0].trouble}')
 
     def grouped(scores: Sequence[DriveScore], name: str) -> dict[str, list[DriveScore]]:
         values = sorted({getattr(each, name) for each in scores})

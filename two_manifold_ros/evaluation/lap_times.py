@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 import math
 from typing import Any, TYPE_CHECKING
@@ -14,14 +15,12 @@ from two_manifold_ros.evaluation.evaluate import check_fit, estimates_along
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.laps.timing import Lap, LapTimer
 from two_manifold_ros.ticks.segments import positions_at
+from two_manifold_ros.typing import Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from two_manifold_ros.model.circuit import Circuit
     from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.recordings.recording import PositionStream, Recording
-    from two_manifold_ros.typing import Floats, Ints
 
 STANDS = 0.1
 """Share of the usual speed below which positions show no direction of travel."""

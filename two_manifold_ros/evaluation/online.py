@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 import math
 from typing import Any, TYPE_CHECKING
@@ -16,15 +17,12 @@ from two_manifold_ros.inspection.motion import count_laps, put_together, way_dri
 from two_manifold_ros.recordings.excursions import usable_places
 from two_manifold_ros.recordings.recording import median_interval_ns, Recording
 from two_manifold_ros.ticks.segments import positions_at
-from two_manifold_ros.typing import Table
+from two_manifold_ros.typing import Bools, Floats, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from two_manifold_ros.adapting.stream_learner import StreamLearner
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.training.settings import TrainingSettings
-    from two_manifold_ros.typing import Bools, Floats
 
 
 OFFLINE, MEAN = 'offline', 'mean'
@@ -32,9 +30,6 @@ OFFLINE, MEAN = 'offline', 'mean'
 
 AFTERWARDS = 0
 """Stands for the number of a lap where positions have ended: the IMU is alone."""
-
-SHORTEST_LAP = 0.5
-"""Share of a lap below which the end of a stream counts with the lap before."""
 
 
 @dataclass(frozen=True)
@@ -108,16 +103,14 @@ def learning_curve(
     A tick is estimated before its position is given. Offline models are trained on everything
     before some laps (1, 2, 3, 5, 8, ...), and before the positions end; each is shown the lap
     before, and followed over the next one, or to the end. An end of less than half a lap counts
-    with the lap before. Positions are kept from the learners after ``known_s``. Raise
-    ``InputError`` if there are no positions to learn from and to compare with.
+    with the lap before. Positions are kept from the learners after ``known_s``.
     """
     stream = _Stream(recordings)
     known = stream.seconds < known_s
     given = known & np.isfinite(stream.truths).all(axis=1)
     if not given.any():
         names = ', '.join(recording.name for recording in recordings)
-        msg = f'{names}: there are no positions to learn from and to compare with'
-        raise InputError(msg)
+        raise InputError(f'{names}: there are no positions to learn from and to compare with')
     # Slow to import, and not needed to name the rows of a table.
     from two_manifold_ros.training.train import train_model  # noqa: PLC0415
 
@@ -136,7 +129,8 @@ def learning_curve(
         )
     laps = np.where(known, stream.laps.astype(np.int64) + 1, AFTERWARDS)
     last = int(laps.max())
-    if last > 1 and stream.laps[known].max() - (last - 1) < SHORTEST_LAP:
+    # A shorter end of a stream counts with the lap before.
+    if last > 1 and stream.laps[known].max() - (last - 1) < 0.5:
         last -= 1
         laps = np.minimum(laps, last)
     some, learned, before = list[int](), 1, 1

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -14,15 +15,10 @@ from two_manifold_ros.filtering.tracker import RouteTracker
 from two_manifold_ros.model.vehicle import check_vehicle, UNKNOWN, Vehicle, VehicleLearner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from two_manifold_ros.filtering.status import TickDiagnostics
     from two_manifold_ros.model.model import ModelHead, RouteModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
-
-PASSES = 3
-"""Times that recordings are followed, each with what was measured before."""
 
 
 class Measured(NamedTuple):
@@ -58,7 +54,8 @@ def measure_vehicle(
         if trouble := imu_misfit(recording, model):
             raise InputError(trouble)
     vehicle = UNKNOWN
-    for _ in range(PASSES):
+    # Each time with what was measured before.
+    for _ in range(3):
         learner, ticks = VehicleLearner(model), 0
         for recording in recordings:
             live = Filter(model, correction=vehicle)

@@ -9,7 +9,7 @@ Boots & Gordon (2011), the present features of actions and observations and the 
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -28,15 +28,10 @@ from two_manifold_ros.tpsr.features import (
 from two_manifold_ros.tpsr.learner import learn, LearnerSettings, OnlineLearner, Triples
 from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
 from two_manifold_ros.training.spectral import filtered_states
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats, Ints
+from two_manifold_ros.typing import Floats, Ints
 
 HORIZONS_S = (1, 2)
 """Seconds ahead."""
-
-ACTION_LENGTH = 3.0
-"""Squared distance between actions: windows are to differ by the throttle that was held."""
 
 
 class Settings(NamedTuple):
@@ -108,7 +103,8 @@ class Features:
 
     def _rows(self, points: Floats, length: int) -> Floats:
         scaled = points.copy()
-        scaled[:, 0] *= ACTION_LENGTH**0.5 if self._given else 0.0
+        # Squared distance between actions: windows are to differ by the throttle that was held.
+        scaled[:, 0] *= 3.0**0.5 if self._given else 0.0
         windows = sliding_window_view(scaled, length, axis=0)
         return np.reshape(windows.transpose(0, 2, 1), (len(windows), -1))
 

@@ -6,17 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 import math
 from operator import methodcaller
+from pathlib import Path
 from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
 
 from two_manifold_ros.errors import did_you_mean, InputError
 from two_manifold_ros.files import replace_file
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from matplotlib.figure import Figure
 
     from two_manifold_ros.typing import Floats
@@ -42,24 +42,18 @@ class Claim:
     limit: float | None = None
 
 
-def at_most(what: str, paper: str, ours: float, limit: float | None, note: str = '') -> Claim:
-    """Claim that a number is no more than a limit; NaN fails, and ``None`` is no limit."""
-    return _limited('most', what, paper, ours, limit, note)
-
-
-def at_least(what: str, paper: str, ours: float, limit: float, note: str = '') -> Claim:
-    """Claim that a number is no less than a limit; NaN fails. The note stands behind it."""
-    return _limited('least', what, paper, ours, limit, note)
-
-
 def _limited(
-    side: str, what: str, paper: str, ours: float, limit: float | None, note: str
+    side: str, what: str, paper: str, ours: float, limit: float | None, note: str = ''
 ) -> Claim:
+    """Claim that a number, with a note behind it, keeps a limit if there is one; NaN does not."""
     shown, value = f'{ours:.3g}{note}', float(ours) if math.isfinite(ours) else None
     if limit is None:
         return Claim(f'{what}, no limit', paper, shown, True, value)
     passed = bool(ours <= limit if side == 'most' else ours >= limit)
     return Claim(f'{what}, at {side} {limit:.3g}', paper, shown, passed, value, float(limit))
+
+
+at_most, at_least = partial(_limited, 'most'), partial(_limited, 'least')
 
 
 class Runner(NamedTuple):
@@ -255,6 +249,5 @@ def experiments_named(name: str) -> tuple[Experiment, ...]:
     if not chosen:
         names = ', '.join(each.name for each in EXPERIMENTS)
         hint = did_you_mean(name, (each.name for each in EXPERIMENTS))
-        msg = f'there is no experiment {name}{hint}; choose from {names} or {ALL}'
-        raise InputError(msg)
+        raise InputError(f'there is no experiment {name}{hint}; choose from {names} or {ALL}')
     return chosen

@@ -1,17 +1,11 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-The experiments of Singer & Coifman (2008): independent components behind a non-linear map.
-
-``nlica-square`` and ``nlica-sphere`` recover a square in which a Brownian motion is seen through
-a map, from short bursts of it. ``slow-manifold`` (section 1) finds the slow variable of a system
-behind a fast one, from short stretches of both.
-"""
+"""The experiments of Singer & Coifman (2008): independent components behind a non-linear map."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import spearmanr
@@ -29,9 +23,7 @@ from two_manifold_ros.manifold.independent_components import (
 )
 from two_manifold_ros.manifold.learner import PointSet
 from two_manifold_ros.nonlinear_ica import NonlinearICA
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
+from two_manifold_ros.typing import Floats
 
 Map = Callable[['Floats'], 'Floats']
 """From the variables to observations."""

@@ -1,15 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-The experiments of Nilsson, Sha & Jordan (2007): a torus, the globe, and pictures of a snowman.
-
-Manifold kernel dimension reduction finds the direction, among the eigenvectors of a graph of the
-points, that predicts a response.
-"""
+"""The experiments of Nilsson, Sha & Jordan (2007): a torus, the globe, pictures of a snowman."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import lpmv
@@ -18,9 +13,7 @@ from two_manifold_ros.experiments import experiment as lab
 from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import PointSet
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats, Ints
+from two_manifold_ros.typing import Floats, Ints
 
 
 class Settings(NamedTuple):
@@ -95,12 +88,8 @@ def projection_panels(found: Projection, name: str) -> list[lab.Panel]:
 
 
 def on_torus(tube: Floats, axis: Floats) -> tuple[Floats, Floats]:
-    """
-    Return points (n, 10) of a torus, three coordinates of which are used, and responses (n,).
-
-    The angles (n,) are in a tube of radius 1, and along its circle of radius 2. The response is 1
-    in a disk of angles around (pi, pi), with a soft edge.
-    """
+    """Return points (n, 10) of a torus by two angles (n,), and responses (n,) of a disk on it."""
+    # Three coordinates are used. The disk of angles is around (pi, pi), with a soft edge.
     points = np.zeros((len(tube), 10))
     points[:, 0] = (2.0 + np.cos(tube)) * np.cos(axis)
     points[:, 1] = (2.0 + np.cos(tube)) * np.sin(axis)

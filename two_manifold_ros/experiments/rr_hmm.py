@@ -8,23 +8,20 @@ Boots & Gordon (2011), Fig. 1: a chain of four states and two symbols, learned i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from two_manifold_ros.compilation import allocating
 from two_manifold_ros.experiments import experiment as lab
 from two_manifold_ros.tpsr.features import IndicatorFeatures
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner, Triples
+from two_manifold_ros.typing import Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from two_manifold_ros.typing import Floats, Ints
-
     Complexes = NDArray[np.complex128]
 
 TRANSITION = np.array(
@@ -72,11 +69,7 @@ def _walk(chances: Floats, cumulative: Floats, state: int) -> Ints:
 
 
 def codes_of(symbols: Ints) -> Ints:
-    """
-    Return the codes of the samples in (n,) symbols, in turn; n is larger than 2 ``LENGTH``.
-
-    A sample is a history, an observation and the test after it.
-    """
+    """Return the codes of the samples (history, observation, test) in (n,) symbols, in turn."""
     words = sliding_window_view(symbols, 2 * LENGTH + 1)
     return words @ 2 ** np.arange(2 * LENGTH + 1)[::-1]
 

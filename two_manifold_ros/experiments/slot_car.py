@@ -1,13 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-The experiment ``slot-car``: a manifold HSE-HMM beside its rivals.
-
-Boots & Gordon (2012), Fig. 3, by the methods of `two-manifold compare` on simulated cars.
-"""
+"""The experiment ``slot-car``: a manifold HSE-HMM and its rivals (Boots & Gordon 2012, Fig. 3)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, TYPE_CHECKING
@@ -31,12 +28,10 @@ from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import RouteSettings
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Floats
 
 METHODS = ('mean', 'previous', 'kalman', 'hmm', 'gaussian', 'manifold')
 """The six methods of the paper's Fig. 3(C)."""
@@ -111,8 +106,7 @@ def fit(settings: SlotCarRuns, car: int, report: lab.Progress) -> Comparison:
     comparison = compare(settings.plan(run_to_recording(driven)), methods, report)
     for result in comparison.results:
         if result.failure is not None:
-            msg = f'{result.title} failed on slot car {car}: {result.failure}'
-            raise InputError(msg)
+            raise InputError(f'{result.title} failed on slot car {car}: {result.failure}')
     return comparison
 
 

@@ -10,8 +10,9 @@ weighted as the state implies. Ridges are chosen in closed loop on the end of th
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 # The HMM needs it; without this import the experiment would stop half done.
 import hmmlearn.hmm  # type: ignore[import-untyped]  # noqa: F401
@@ -31,11 +32,7 @@ from two_manifold_ros.tpsr.learner import LearnerSettings, WindowLearner
 from two_manifold_ros.tpsr.parameters import TpsrBelief
 from two_manifold_ros.training.settings import RouteSettings
 from two_manifold_ros.training.spectral import embed, filtered_states
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from two_manifold_ros.typing import Floats
+from two_manifold_ros.typing import Floats
 
 RATE_HZ = 10.0
 
@@ -50,13 +47,17 @@ class Forecaster(NamedTuple):
     table: Floats  # (H, d, k); times a state it is the observation in 1, 2, ..., H ticks
 
 
+STATES = 20
+"""Of each model, as in the paper."""
+
+
 def hse_hmms(
-    training: Floats, window: int, horizons: int, ridges: Sequence[float], states: int = 20
+    training: Floats, window: int, horizons: int, ridges: Sequence[float]
 ) -> dict[float, Forecaster]:
     """Train an HSE-HMM by ridge, with Gaussian kernels and the median trick, on (N, d) rows."""
     # The Gaussian kernel has no neighbours.
     embeddings = embed([training], window, RouteSettings(kernel='gaussian'))
-    tables = embeddings.tables(embeddings.directions(states))
+    tables = embeddings.tables(embeddings.directions(STATES))
     # After an observation the state is about the next tick, whose weights it implies.
     ahead = embeddings.training.ticks + np.arange(horizons)[:, None]
     table = np.einsum('hnd,nk->hdk', training[ahead], tables.weights, optimize=True)
@@ -68,21 +69,19 @@ def hse_hmms(
     return found
 
 
-def hidden_markov(
-    training: Floats, horizons: int, states: int = 20, symbols: int = 400, passes: int = 300
-) -> Forecaster:
+def hidden_markov(training: Floats, horizons: int) -> Forecaster:
     """Train an HMM by EM from clusters of windows: random tables end near the mean."""
-    codebook = learn_codebook(training, symbols, seed=0)
+    codebook = learn_codebook(training, 400, seed=0)
     seen = codebook.symbols(training)
     # The shape of 11 ticks says in which state the tick in their middle starts.
     ticks = 11
     count = len(training) - ticks + 1
     rows = _windows(training, ticks).rows(np.arange(count))
-    shapes = learn_codebook(rows, states, seed=0)
+    shapes = learn_codebook(rows, STATES, seed=0)
     labels = np.full(len(training), -1, dtype=np.int64)
     labels[ticks // 2 :][:count] = shapes.symbols(rows)
     counted = count_labels([labels], [seen], len(shapes), len(codebook))
-    tables = improve(counted, [seen], passes).with_mean_start([seen])
+    tables = improve(counted, [seen], 300).with_mean_start([seen])
     predicted = tables.emission / tables.emission.sum(axis=1, keepdims=True) @ codebook.codes
     table = []
     for _ in range(horizons):
@@ -91,9 +90,9 @@ def hidden_markov(
     return Forecaster(lambda given: tables.filter(codebook.symbols(given))[0], np.array(table))
 
 
-def _windows(stream: Floats, width: int, begin: int = 0) -> WindowSet:
-    """Return all windows of a (T, d) stream from a tick on."""
-    starts = np.arange(begin, len(stream) - width + 1)
+def _windows(stream: Floats, width: int) -> WindowSet:
+    """Return all windows of a (T, d) stream."""
+    starts = np.arange(len(stream) - width + 1)
     return WindowSet(np.ascontiguousarray(stream.T), starts, width)
 
 
@@ -105,7 +104,7 @@ class OnlineSettings(NamedTuple):
     limit: float = 1.05  # factor by which the online error may exceed the HSE-HMM's
     window_features: int = 25_000  # random Fourier features
     observation_features: int = 400
-    states: int = 20
+    states: int = STATES
     rank: int = 80  # directions kept
     fold_every: int = 128  # samples that share one update of the bases
 
@@ -130,9 +129,8 @@ class OnlineTpsr:
         drawn = fourier_features(window * channels, count, distance, 2 * seed + 1, 'single')
         self.window_map = WithConstant(drawn)
         # The ridge is chosen later: it counts only when the model is filtered with.
-        learning = LearnerSettings(
-            settings.states, settings.rank, 1.0, fold_every=settings.fold_every
-        )
+        sizes = settings.states, settings.rank
+        learning = LearnerSettings(*sizes, 1.0, fold_every=settings.fold_every)
         maps = self.window_map, self.observation_map
         self._windows = WindowLearner(*maps, window, learning, most)
         self._stream = warm_up[:0]
@@ -206,9 +204,7 @@ class Course(NamedTuple):
 
 def make_course(car: int, measurements: int) -> Course:
     """Drive a car; windows last 15 s as in the paper, or a tenth of a shorter training part."""
-    recording = run_to_recording(
-        simulate(SlotCarSettings(car, rate_hz=RATE_HZ), samples=measurements)
-    )
+    recording = run_to_recording(simulate(SlotCarSettings(car, RATE_HZ), samples=measurements))
     largest, period = largest_believable([recording.imu.samples]), round(1e9 / RATE_HZ)
     ((segment,), _) = cut_segments(recording, period, 3 * period, largest)
     split = round(2 / 3 * len(segment))

@@ -1,15 +1,10 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-The experiments of Boots & Gordon (2012) with two views of the same points.
-
-``linear-iv``: PCA is biased by noise, two-subspace PCA is not. ``swiss-rolls``: two manifolds
-are learned with each other's help where neither is alone.
-"""
+"""The experiments of Boots & Gordon (2012) with two views of the same points."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import subspace_angles
@@ -19,9 +14,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from two_manifold_ros.estimators import InstrumentalEigenmaps, ManifoldEmbedding, TwoSubspacePCA
 from two_manifold_ros.experiments import experiment as lab
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
+from two_manifold_ros.typing import Floats
 
 HIDDEN = 2
 """Dimensions that the two views have in common, in both experiments."""
@@ -127,11 +120,7 @@ run_linear_iv = lab.Runner(LinearSettings(), _QUICK, find_angles, score_angles, 
 
 
 def draw_pairs(count: int, width: float, noise: float, seed: int) -> tuple[Floats, list[Floats]]:
-    """
-    Draw points on a sheet evenly, (n, 2) from 0 to 1, and see them on two rolls of it, (n, 3).
-
-    Each is rolled up along one of the sides, and has a width and white noise.
-    """
+    """Draw (n, 2) places on a sheet, and see each, with noise, on two rolls of it along a side."""
     rng = np.random.default_rng(seed)
     latent, views = rng.random((count, 2)), []
     for side in (0, 1):

@@ -1,19 +1,15 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-The experiment ``video``: a map of a room from nothing but the film of a camera in it.
-
-Boots & Gordon (2011), Fig. 3: 11,000 frames of a camera that circles a table in alternating
-directions. The truth is known only to the linear read-out that scores the states.
-"""
+"""The experiment ``video`` (Boots & Gordon 2011, Fig. 3): a map of a room from a film alone."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
 from two_manifold_ros.experiments import experiment as lab
@@ -27,11 +23,7 @@ from two_manifold_ros.tpsr.features import (
 from two_manifold_ros.tpsr.learner import LearnerSettings, OnlineLearner
 from two_manifold_ros.tpsr.parameters import Tpsr, TpsrBelief
 from two_manifold_ros.training.spectral import filtered_states
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from two_manifold_ros.typing import Floats, Ints
+from two_manifold_ros.typing import Floats, Ints
 
 
 class Sample(NamedTuple):
@@ -250,9 +242,6 @@ class VideoSettings(NamedTuple):
     trials: int = 1
 
 
-FIRST_ROOM = 3
-"""Seed of the first room and its walk: settings were chosen on rooms 0 to 2."""
-
 BEFORE = 0.875
 """Circuits before which a map is open: 350 of 400 steps in the paper."""
 
@@ -282,15 +271,16 @@ def fit(settings: VideoSettings, seed: int, report: lab.Progress) -> Found:
     gaps: list[float] = []
     # Steps after which maps are kept.
     kept = [round(share * window) for share in (0.25, 0.875, 1.5)]
-    film = room_video(FIRST_ROOM + seed, settings.width, settings.height, window)
+    # Rooms and walks 0 to 2 are those on which settings were chosen.
+    film = room_video(3 + seed, settings.width, settings.height, window)
     # Two seeds of random features.
     windows = FrameWindows(settings.film, seed=2 * seed)
     angles, ways = np.zeros(settings.frames), np.zeros(settings.frames, dtype=np.int64)
-    for index, frame in enumerate(islice(film, settings.frames)):
+    for index, (picture, step) in enumerate(islice(film, settings.frames)):
         if index % 100 == 0:
             report(f'frame {index:,} of {settings.frames:,}', index / settings.frames)
-        angles[index], ways[index] = frame.angle, frame.direction
-        sample = windows.push(frame.picture)
+        angles[index], ways[index] = step.angle, step.direction
+        sample = windows.push(picture)
         if sample is None:
             continue
         learner.learn(sample)

@@ -1,7 +1,3 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-The Hilbert-space-embedded HMM on two-manifold states, and its read-outs.
-
-Start with `two_manifold.couple`, `tables.build_tables`, `belief.Belief`, `readout`.
-"""
+"""The Hilbert-space-embedded HMM on two-manifold states: start with `hmm`, then `readout`."""

@@ -20,11 +20,11 @@ from two_manifold_ros.compilation import compiled
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.learner import fix_signs, Limits, RIDGE
 from two_manifold_ros.names import COUPLINGS
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
     from two_manifold_ros.manifold.learner import Extension
     from two_manifold_ros.ticks.sliding import SlidingWindow
-    from two_manifold_ros.typing import Floats
 
 
 SMALLEST_RATIO = 1e-3
@@ -103,13 +103,11 @@ def shared_directions(
     """
     Couple centred coordinates (n, m_F) and (n, m_P) of future and past windows of the same ticks.
 
-    There are ``rank`` directions, fewer if the spectrum falls below `SMALLEST_RATIO`. Raises
-    ``InputError`` if nothing is shared.
+    There are ``rank`` directions, fewer if the spectrum falls below `SMALLEST_RATIO`.
     """
     future_map, past_map, values = couple(future, past, coupling)
     if not values[0] > 0.0:
-        msg = 'past and future windows share nothing; record while the vehicle drives'
-        raise InputError(msg)
+        raise InputError('past and future windows share nothing; record while the vehicle drives')
     # Those of a product of Gram matrices are of the order of squares.
     least = SMALLEST_RATIO ** (2 if coupling == 'gram-product' else 1)
     keep = min(rank, int(np.count_nonzero(values > least * values[0])))
@@ -245,8 +243,7 @@ def median_observation_distance(observations: Floats) -> float:
     step = max(1, len(observations) // 1000)
     median = float(np.median(pdist(observations[::step])))
     if not median > 0.0:
-        msg = 'most IMU samples are identical; record while the vehicle drives'
-        raise InputError(msg)
+        raise InputError('most IMU samples are identical; record while the vehicle drives')
     return median
 
 

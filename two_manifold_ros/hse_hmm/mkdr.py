@@ -1,27 +1,18 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Manifold kernel dimension reduction (Nilsson, Sha & Jordan 2007), and positions read with it.
-
-It finds the directions of a manifold that predict responses. Where few positions are known, a
-ridge regression reads the others from the directions that predict these.
-"""
+"""Manifold kernel dimension reduction (Nilsson, Sha & Jordan 2007), and positions read with it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.manifold.learner import fix_signs, RIDGE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from two_manifold_ros.typing import Bools, Floats, Ints
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 def onto_unit_trace(matrix: Floats) -> Floats:
@@ -53,8 +44,7 @@ class Contrast:
         self, eigenvectors: Floats, responses: Floats, penalty: float, *, regularised: bool = False
     ) -> None:
         if not penalty > 0.0:
-            msg = f'the penalty is {penalty} but has to be positive, for example 0.001'
-            raise InputError(msg)
+            raise InputError(f'the penalty is {penalty} but has to be positive, for example 0.001')
         if not (np.isfinite(eigenvectors).all() and np.isfinite(responses).all()):
             msg = 'eigenvectors or responses are not finite; leave out points without a response'
             raise InputError(msg)
@@ -230,11 +220,7 @@ def fit_position_map(
 
 
 def cross_validated(coordinates: Floats, positions: Floats, penalty: float) -> float:
-    """
-    Return the RMS error, metres, of `fit_position_map` on stretches in time left out in turn.
-
-    Neighbours in time say nothing about places where nothing is known.
-    """
+    """Return the RMS error, metres, of `fit_position_map` on stretches left out in turn."""
     squares = []
     for kept, left_out in _folds(len(positions)):
         found = fit_position_map(coordinates[kept], positions[kept], penalty)
@@ -244,11 +230,8 @@ def cross_validated(coordinates: Floats, positions: Floats, penalty: float) -> f
 
 
 def within_reach(known: Floats, asked: Floats) -> Bools:
-    """
-    Return which points (l, m) are within twice the distance that 95 % of what is left out keeps.
-
-    Only there the error of `cross_validated` holds. The known ones (n, m) are in order of time.
-    """
+    """Return which points (l, m) are near the known ones (n, m), which are in order of time."""
+    # Only within twice the distance that 95 % of what is left out keeps does the error hold.
     nearest = [cKDTree(known[kept]).query(known[out])[0] for kept, out in _folds(len(known))]
     reach = 2.0 * np.quantile(np.concatenate(nearest), 0.95)
     inside: Bools = cKDTree(known).query(asked)[0] <= reach
@@ -256,7 +239,7 @@ def within_reach(known: Floats, asked: Floats) -> Bools:
 
 
 def _folds(count: int) -> Iterator[tuple[Ints, Ints]]:
-    """Yield the kept and the left-out rows of five folds."""
+    """Yield kept and left-out rows of five stretches: neighbours would tell of each other."""
     every = np.arange(count)
     for left_out in np.array_split(every, 5):
         yield np.setdiff1d(every, left_out), left_out

@@ -4,23 +4,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 import math
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
 from two_manifold_ros.manifold.learner import RIDGE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from two_manifold_ros.typing import Bools, Floats, Ints
-
-FLOOR_SHARE = 5e-4
-"""Deviation added to each target, in its spreads over training: no covariance is singular."""
-
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 LEVELS = (0.68, 0.95)
 CHI_SQUARE = tuple(-2.0 * np.log1p(-level) for level in LEVELS)
@@ -72,7 +65,8 @@ def floors(values: Floats) -> Floats:
         centre = known.mean(axis=0) if len(known) and not velocity else 0.0
         spreads[column] = np.square(known - centre).sum() / max(2 * len(known), 1)
     # Of a target that is the same all over training: a micrometre, which no position knows.
-    return np.maximum(FLOOR_SHARE**2 * spreads, 1e-12)
+    # A deviation in its spreads over training: no covariance is singular.
+    return np.maximum(5e-4**2 * spreads, 1e-12)
 
 
 def second_moments(values: Floats) -> tuple[Floats, Floats]:

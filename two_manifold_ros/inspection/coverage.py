@@ -11,6 +11,7 @@ is a random draw that is the same for the same bags in any order, whichever work
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -30,12 +31,10 @@ from two_manifold_ros.inspection.shared_places import LOOK_S, positions_apart, S
 from two_manifold_ros.recordings.reading import open_bag, read_recording, ReadingOptions
 from two_manifold_ros.recordings.satellite_fixes import mercator
 from two_manifold_ros.sources import identity, is_remote, public, remote_state
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Floats
 
 MOST_TRAINED_S = 3600.0
 """Time of the bags that are trained on, if all last longer; as many others are tried."""
@@ -45,9 +44,6 @@ BAGS_SUFFIX = '.bags.jsonl'
 
 MOST_CELLS = 256
 """Cells of a survey: on a lap some hundred, so that a bend has several."""
-
-MOST_ACROSS = 64
-"""Cells of a survey along its longer side; many more are below the noise of positions."""
 
 SECTORS = 4
 """Directions of travel in a cell, each of its own: a route driven backwards is another one."""
@@ -107,7 +103,8 @@ def survey_recording(recording: Recording) -> Survey:
     extent_m = float(np.ptp(box, axis=0).max())
     if not extent_m > 0.0:
         return replace(found, frame_id=stream.frame_id)
-    level = math.ceil(math.log2(extent_m / MOST_ACROSS))
+    # Many more cells along the longer side are below the noise of positions.
+    level = math.ceil(math.log2(extent_m / 64))
     while len(cells := _cells_along(track, 2.0**level)) > MOST_CELLS:
         level += 1
     return replace(found, frame_id=stream.frame_id, level=level, cells=cells)
@@ -230,8 +227,7 @@ def choose(
         )
     if not cells:
         sentence = next(iter(troubles.values()), 'there is none')
-        msg = f'no bag can be trained on; of the first: {sentence}'
-        raise InputError(msg)
+        raise InputError(f'no bag can be trained on; of the first: {sentence}')
     # Of each bag how many earlier ones drove at the tenth of its cells with the fewest.
     counts: Counter[_Cell] = Counter()
     ranks = {}

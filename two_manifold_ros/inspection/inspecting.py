@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 import math
@@ -33,11 +34,7 @@ from two_manifold_ros.route.merging import SAME_WAY
 from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from two_manifold_ros.inspection.positions import PositionReport
-    from two_manifold_ros.inspection.streams import ImuReport, Timing
-    from two_manifold_ros.recordings.recording import Recording
+    from two_manifold_ros.inspection.streams import Timing
 
 
 Severity: TypeAlias = Literal['info', 'warning']

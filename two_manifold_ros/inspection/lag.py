@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 import math
 from typing import TYPE_CHECKING
@@ -19,12 +20,10 @@ from two_manifold_ros.inspection.motion import (
     sound_samples,
 )
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
+from two_manifold_ros.typing import Bools, Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
-    from two_manifold_ros.typing import Bools, Floats
 
 
 FURTHEST_S = 2.0
@@ -35,9 +34,6 @@ SHOWN = 0.36
 
 KNOWN_S = 0.1
 """Standard error of a lag, seconds, up to which it is known."""
-
-AS_MUCH = 0.8
-"""Share of the best lag's share that makes one far from it as likely, as on halves of an oval."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +52,7 @@ class SensorLag:
 
 
 def find_lag(name: str, early: Floats, late: Floats, step_s: float, window: int) -> SensorLag:
-    """
-    Find the lag at which (G, k) signals explain a (G,) later one best; error by jackknife.
-
-    Unknown is NaN. Both are on one grid, smoothed over a window of points.
-    """
+    """Find the lag at which smooth signals (G, k) explain a later one best; NaN is unknown."""
     # Near ones say the same: twelve points in a window, and no lag from less than ten seconds.
     stride = max(1, window // 12)
     early, late, step_s = early[::stride], late[::stride], step_s * stride
@@ -90,7 +82,8 @@ def find_lag(name: str, early: Floats, late: Floats, step_s: float, window: int)
     shares = _share(np.concatenate([total, total - moments], axis=1), least)
     peaks = shares.argmax(axis=0)
     best = float(shares[peaks[0], 0])
-    high = np.flatnonzero(shares[:, 0] >= AS_MUCH * shares[:, 0].max())
+    # Lags far apart may be nearly as likely, as on halves of an oval.
+    high = np.flatnonzero(shares[:, 0] >= 0.8 * shares[:, 0].max())
     if high[-1] - high[0] >= len(high) or peaks.min() == 0 or peaks.max() == 2 * reach:
         return SensorLag(name, float(peaks[0] - reach) * step_s, np.inf, best)
     # The top of the parabola through each peak and its neighbours.
@@ -337,8 +330,7 @@ def parse_position_lag(text: str) -> float | None:
     except ValueError:
         lag_s = math.nan
     if not math.isfinite(lag_s):
-        msg = f'a position lag of {text!r} is neither {AUTO} nor a number of seconds'
-        raise InputError(msg)
+        raise InputError(f'a position lag of {text!r} is neither {AUTO} nor a number of seconds')
     return lag_s
 
 
@@ -354,8 +346,7 @@ def put_in_step(
         lags = agreed_lags([estimate_lag(recording) for recording in recordings])
         for recording, lag in zip(recordings, lags, strict=True):
             if lag.ambiguous:
-                msg = f'{recording.name}: {lag.sentence}'
-                raise InputError(msg)
+                raise InputError(f'{recording.name}: {lag.sentence}')
         corrections = [
             (lag.seconds, f'as found (+- {lag.uncertainty_s:.3f} s)')
             if lag.seconds is not None and lag.exceeds(0.0)

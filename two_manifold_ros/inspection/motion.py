@@ -13,10 +13,10 @@ from two_manifold_ros.inspection.streams import advancing, measure_timing
 from two_manifold_ros.recordings.excursions import unexplained_steps
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.ticks.segments import absurd_values, usable_samples
+from two_manifold_ros.typing import Bools, Floats
 
 if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
-    from two_manifold_ros.typing import Bools, Floats
 
 
 def is_jump(seconds: Floats, positions: Floats, gap_s: float) -> Bools:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 import math
 from typing import TYPE_CHECKING
@@ -11,13 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.lag import (
-    estimate_lag,
-    FURTHEST_S,
-    gyroscope_lag,
-    Lag,
-    SHOWN,
-)
+from two_manifold_ros.inspection.lag import estimate_lag, FURTHEST_S, gyroscope_lag, Lag, SHOWN
 from two_manifold_ros.inspection.motion import (
     count_laps,
     is_jump,
@@ -39,8 +34,6 @@ from two_manifold_ros.recordings.recording import (
 from two_manifold_ros.ticks.segments import holes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.recordings.recording import ImuStream, PositionStream
 
 
@@ -58,12 +51,6 @@ DEGREE_M = 111_195.0
 
 MISSCALED = 2.5
 """Times, or one over it, by which positions in metres may seem off: with 3, feet would pass."""
-
-SHARP_S = 1.2
-"""Smoothing from which on bends are cut, s: positions may seem as much smaller as it is longer."""
-
-SHOWING_S = 10.0
-"""Seconds of known motion that show a unit, as those that show a lag."""
 
 LAPS_NOT_COUNTED = (
     f'Laps are not counted, since positions are too rare for it: drive {WANTED_LAPS}.'
@@ -135,21 +122,19 @@ def scale_of(positions: PositionStream, imu: ImuStream) -> float | None:
     if motion is None or found is None:
         return None
     least, most = (each / size for each in found)
-    sharp = min(1.0, SHARP_S / (motion.window * motion.step_s))
+    # Smoothing over longer, s, cuts bends: positions may seem as much smaller.
+    sharp = min(1.0, 1.2 / (motion.window * motion.step_s))
     if any(least <= MISSCALED * each and most >= sharp / MISSCALED * each for each in right_at):
         return None
     return math.sqrt(least * most)
 
 
 def _times(motion: Motion) -> tuple[float, float] | None:
-    """
-    Return bounds of speed times rate of turn over the acceleration to the side that explains it.
-
-    They are the regression of one on the other and its inverse; ``None`` if that is too little.
-    """
+    """Return bounds of speed times rate of turn over the acceleration aside, or ``None``."""
     aside = motion.lateral
     known = np.isfinite(aside) & np.isfinite(motion.imu[:, :3]).all(axis=1)
-    if known.sum() * motion.step_s < SHOWING_S:
+    # Seconds of known motion that show a unit, as those that show a lag.
+    if known.sum() * motion.step_s < 10.0:
         return None
     forces = motion.imu[known, :3] - motion.imu[known, :3].mean(axis=0)
     turned = aside[known] - aside[known].mean()
@@ -159,6 +144,7 @@ def _times(motion: Motion) -> tuple[float, float] | None:
     explained = float(turned @ (forces @ weights)) / whole if whole else 0.0
     if explained < SHOWN:
         return None
+    # The regression of one on the other, and its inverse.
     times = float(np.linalg.norm(weights))
     return times, times / explained
 
@@ -167,8 +153,7 @@ def check_units(recordings: Sequence[Recording]) -> None:
     """Refuse recordings whose positions are surely not in metres."""
     for each in recordings:
         if each.positions and (times := scale_of(each.positions, each.imu)):
-            msg = f'{each.name}: {scaled_sentence(times, each.positions.topic)}'
-            raise InputError(msg)
+            raise InputError(f'{each.name}: {scaled_sentence(times, each.positions.topic)}')
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -19,23 +19,13 @@ from two_manifold_ros.rules import LONGEST_NAME, trouble_with
 from two_manifold_ros.ticks.rest import stretches_of
 from two_manifold_ros.ticks.segments import positions_at
 from two_manifold_ros.ticks.stamps import judge_stamps
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from two_manifold_ros.typing import Bools, Floats
+from two_manifold_ros.typing import Bools, Floats
 
 SHARED = 0.1
 """Share of the places of one recording on which another one drives, if one map holds both."""
 
 SHARED_LAPS = 0.5
 """The same where laps close, on average of both recordings: more of the places than not."""
-
-LINE_SHARE = 0.05
-"""Share of the extent of laps by which laps of two days or calibrations may lie apart."""
-
-LONG_STRETCH_S = 3.0
-"""Seconds along which lines of one map drive on one road, whatever they share: a usual window."""
 
 SAME_ROUTE = 0.75
 """The same, if both are of one and the same route: days of one share nine tenths and more."""
@@ -75,11 +65,10 @@ def sort_by_route(
         if isinstance(which, str):
             frames = sorted({each.positions.frame_id for each in those if each.positions})
             if len(frames) > 1:
-                msg = (
+                raise InputError(
                     f'bags of the map {which} are in several frames ({", ".join(frames)}): give '
                     'the bags of each frame a map of their own'
                 )
-                raise InputError(msg)
             groups.append(those)
         else:
             groups += _with_lines(those)
@@ -91,11 +80,10 @@ def sort_by_route(
         # Of the only line, or given, or of the first line.
         name = lines[0] if len(lines) == 1 else lines[0].partition('/')[0]
         if name in maps:
-            msg = (
+            raise InputError(
                 f'bags of the name {name} are in several frames, or a map has the name of a line: '
                 'give the bags of each frame names of their own'
             )
-            raise InputError(msg)
         maps[name] = group
     return {name: maps[name] for name in sorted(maps)}
 
@@ -103,11 +91,10 @@ def sort_by_route(
 def check_names(names: Sequence[str], count: int) -> None:
     """Refuse names that are not as many as recordings, or none of a route or a line on a map."""
     if len(names) != count:
-        msg = (
+        raise InputError(
             f'there are {len(names)} names of routes for {count} bags: name the route '
             'of each bag, in the order of the bags'
         )
-        raise InputError(msg)
     for name in names:
         empty = '/' in name and not all(name.split('/'))
         trouble = f'{name!r} names no map, or no line: write MAP/LINE' if empty else ''
@@ -167,7 +154,8 @@ def group_by_places(recordings: Sequence[Recording]) -> list[list[Recording]]:
             # Most places are shared, or a stretch, on roads as wide as the laps.
             both = first, second
             extents_m = [float(np.linalg.norm(np.ptp(each.positions, axis=0))) for each in both]
-            beside_m = LINE_SHARE * min(extents_m)
+            # By such a share of their extent laps of two days or calibrations may lie apart.
+            beside_m = 0.05 * min(extents_m)
             near = [_near(*each, beside_m) for each in (both, both[::-1])]
             if near[0].mean() + near[1].mean() >= 2.0 * SHARED_LAPS:
                 return True
@@ -175,7 +163,8 @@ def group_by_places(recordings: Sequence[Recording]) -> list[list[Recording]]:
             steps = [
                 max([end - begin for begin, end in stretches_of(each)], default=0) for each in near
             ]
-            return min(steps) * LOOK_S / FINENESS >= LONG_STRETCH_S
+            # Lines of one map drive on one road for so many seconds: a usual window.
+            return min(steps) * LOOK_S / FINENESS >= 3.0
         shared = shared_places([tracks[one], tracks[other]], LOOK_S)
         return bool(max(shared[0, 1], shared[1, 0]) >= SHARED)
 

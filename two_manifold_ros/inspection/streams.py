@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,11 +24,7 @@ from two_manifold_ros.rules import BOUNDS
 from two_manifold_ros.ticks.rest import stretches_of
 from two_manifold_ros.ticks.segments import absurd_values, holes, usable_samples
 from two_manifold_ros.ticks.stamps import judge_stamps
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from two_manifold_ros.typing import Bools, Ints
+from two_manifold_ros.typing import Bools, Ints
 
 
 @dataclass(frozen=True)
@@ -157,11 +153,10 @@ def measure_imu(imu: ImuStream, name: str) -> ImuReport:
     good = finite & ~absurd.any(axis=1)
     if not good.any():
         kind = 'possible' if finite.any() else 'finite'
-        msg = (
+        raise InputError(
             f'{imu.topic} in {name} has no {kind} sample among {len(imu.samples)}: check the IMU '
             f'driver and record again.'
         )
-        raise InputError(msg)
     samples = cleaned[good]
     mean, std = samples.mean(axis=0), samples.std(axis=0)
     # The same rule by which training leaves a channel out.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import itertools
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
@@ -25,10 +25,7 @@ from two_manifold_ros.model.circuit import LIKE_A_LAP
 from two_manifold_ros.recordings.recording import median_interval_ns, Recording
 from two_manifold_ros.ticks.segments import cut_segments, fit_channels, largest_believable
 from two_manifold_ros.training.dataset import longest_step_ns, USUAL_RATE_HZ
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Bools, Floats, Ints
-
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 LARGEST = 3.5
 """Spreads of a channel beyond which a step counts as one there, as in a crash."""
@@ -77,11 +74,10 @@ def drive_series(recording: Recording) -> Series:
     imu = recording.imu
     interval = median_interval_ns(imu.stamps)
     if not interval:
-        msg = (
+        raise InputError(
             f'{recording.name}: topic {imu.topic} has no two IMU samples with increasing stamps; '
             'check the driver, or use receive times'
         )
-        raise InputError(msg)
     period = max(round(1e9 / USUAL_RATE_HZ), interval)
     gap = longest_step_ns(interval, period)
     largest = largest_believable([imu.samples])
@@ -103,11 +99,7 @@ def drive_series(recording: Recording) -> Series:
 
 
 class Grid(NamedTuple):
-    """
-    How finely a lap is followed: in so many steps, each of so many bins of the template.
-
-    These are passed at the usual speed, in one of the gears (S,) so many, from standing on.
-    """
+    """Steps of a lap, bins of the template in each, and bins passed in a step by gear (S,)."""
 
     steps: int
     bins_a_step: int
@@ -216,11 +208,7 @@ def most_likely_way(  # noqa: C901, PLR0912 - one loop for numba
 def find_path(
     seen: Floats, means: Floats, variances: Floats, low: Ints, width: int, grid: Grid = FINE
 ) -> Floats:
-    """
-    Return the bin of each step (T,), unwrapped, of ``width`` from ``low`` (T,) on.
-
-    The template has ``means`` (M, d) in its bins, and the ``variances`` (d,) of a step there.
-    """
+    """Return the bin of each step (T,), unwrapped, by a template with ``variances`` (d,)."""
     unlike = 0.5 * TEMPER * UNLIKE * seen.shape[1]
     ratios = grid.gears / grid.bins_a_step - 1.0
     gears = np.column_stack([UNUSUAL * np.square(ratios), np.full(len(ratios), unlike)])

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter, deque
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 import math
@@ -19,21 +20,16 @@ from two_manifold_ros.laps.ring import ClosedLine, DrawnLine
 from two_manifold_ros.laps.timing import LapState, LapTimer
 from two_manifold_ros.model.path_ahead import PathAhead
 from two_manifold_ros.recordings.excursions import FARTHEST_M
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.circuit import Circuit
     from two_manifold_ros.model.model import RouteModel
     from two_manifold_ros.recordings.recording import GeodeticOrigin
-    from two_manifold_ros.typing import Floats
 
 LATE_S = 10.0
 """Seconds by which a mark or a fix may come after the estimates of its time, or before them."""
-
-MOST_WAITING = 1000
-"""Marks or fixes that may be ahead of the estimates, at most; further ones are left out."""
 
 APART = 1e-3
 """Laps from a fix to the next one, at least: those at a standstill would outweigh all others."""
@@ -44,16 +40,9 @@ MORE = 1.1
 FAR = 30.0
 """Squared distance from the line, in variances, beyond which a fix is wild: exp(-15) of others."""
 
-MOST_FAR = 0.1
-"""Share of the fixes of a lap above which those far off are not wild: the line may be wrong."""
-
 
 class FixedLine:
-    """
-    The line through the fixes of a vehicle of which laps alone are known, and places on it.
-
-    A fix that is far off the line is left out, unless there are many such fixes on two laps.
-    """
+    """The line through the fixes of a vehicle of which laps alone are known; wild ones are out."""
 
     def __init__(self, model: RouteModel, circuit: Circuit) -> None:
         self._model = model
@@ -143,7 +132,8 @@ class FixedLine:
     def _end_lap(self) -> None:
         """Believe the fixes far off on this lap, if they were many on it and on the last one."""
         near, far = self._near, self._far
-        many = len(far) > MOST_FAR * (near + len(far))
+        # If they are many, they are not wild: the line may be wrong.
+        many = len(far) > 0.1 * (near + len(far))
         if many and self._doubted:
             at, places = np.array([each for each, _ in far]), np.array([each for _, each in far])
             others = ClosedLine()
@@ -255,7 +245,8 @@ class LiveLaps:
         elif self._past:
             stamp_ns = stamp_ns or self._past[-1][0].stamp_ns
         # It waits for the estimates of its time; those that came first are due first.
-        if len(self._waiting) < MOST_WAITING:
+        # Further ones are left out: so many are never ahead of the estimates.
+        if len(self._waiting) < 1000:
             insort(self._waiting, (stamp_ns, place), key=itemgetter(0))
 
     def take_position(self, stamp_ns: int, frame_id: str, x: float, y: float) -> bool:

@@ -1,34 +1,22 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Positions for training where there are none: on a ring, or on a route that some fixes show.
-
-They are of a ring whose circumference is a lap in seconds, so that its metres are seconds of a
-usual lap; or, from five fixes on, of the smoothest closed line through the fixes.
-"""
+"""Positions for training where there are none: on a ring, or on a line that some fixes show."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.recording import check_one_plane, PositionStream, Recording
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from two_manifold_ros.typing import Floats, Ints
+from two_manifold_ros.typing import Floats, Ints
 
 LEAST_FIXES = 5
 """Fixes from which on a closed line is known: an affine image of the ring takes three."""
-
-WIDEST_GAP = 0.5
-"""Share of a lap without a fix from which on nothing is known of the way there."""
 
 HARMONICS = 40
 """Waves around a lap, at most, that fixes may show: chosen, not measured."""
@@ -50,8 +38,7 @@ def on_line(
     Return drives with positions on one line through the fixes of all of them, or on a ring.
 
     At stamps (T,) of each so many laps are gone (T,), all from one place. Without fixes phase 0 is
-    at (radius, 0) of a ring, and ``topic`` is the topic of the positions. An ``InputError`` says
-    that fixes are too few, miss half of the lap, or are in several frames.
+    at (radius, 0) of a ring, and ``topic`` is the topic of the positions.
     """
     placed = []
     if all(recording.positions is None for recording, _, _ in drives):
@@ -124,7 +111,8 @@ class ClosedLine:
             return f'{self.fixes} fixes in whole laps show no route; give {LEAST_FIXES} or more'
         seen = np.flatnonzero(self._seen)
         gap = float(np.diff(seen, append=seen[0] + HUNDREDTHS).max()) / HUNDREDTHS
-        if gap >= WIDEST_GAP:
+        # Nothing is known of the way there.
+        if gap >= 0.5:
             return (
                 f'no fix lies on {gap:.0%} of the lap, where no line can be drawn; give fixes all '
                 'around it'

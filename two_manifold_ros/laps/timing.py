@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 import itertools
 import math
@@ -28,14 +29,12 @@ from two_manifold_ros.model.circuit import (
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.route.route import LIMITS
 from two_manifold_ros.ticks.rest import stretches_of
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.circuit import Known
     from two_manifold_ros.model.model import ModelHead
-    from two_manifold_ros.typing import Floats
 
 
 THIRDS = (1 / 3, 2 / 3)
@@ -57,11 +56,7 @@ EXACT = np.zeros((2, 2))
 
 @dataclass(frozen=True)
 class Lap:
-    """
-    A lap that is over; its number counts passages of the start line, from 1 on.
-
-    Its begin is None if it was not seen, and its time unknown if the vehicle was lost between.
-    """
+    """A lap that is over, counted from 1; what was not seen of it is None or unknown."""
 
     number: int
     begin_ns: int | None
@@ -338,20 +333,16 @@ NO_LAPS = (
 
 
 def live_timer(model: ModelHead, start_line: str = '', sectors: str = '') -> LapTimer | None:
-    """
-    Return a timer of estimates as they come; None if no lap is known and no line is named.
-
-    A map of the route holds its lap; looking for the lap of another model would hold up the node.
-    """
+    """Return a timer of estimates as they come; None if no lap is known and no line is named."""
+    # Looking for the lap of a model that is no map of the route would hold up the node.
     named = start_line.strip() or sectors.strip()
     if model.route_model is not None:
         return make_timer(model, start_line, sectors) if named or model.circuit else None
     if named:
-        msg = (
+        raise InputError(
             'start_line and sectors are of laps, which live only a map of the route has: leave '
             'them out, or use a model of --method route'
         )
-        raise InputError(msg)
     return None
 
 
@@ -365,11 +356,10 @@ def make_timer(model: ModelHead, start_line: str = '', sectors: str = '') -> Lap
     """
     circuit = circuit_of(model)
     if model.frame_id == LAP_FRAME and ',' in start_line + sectors:
-        msg = (
+        raise InputError(
             f'{(start_line + " " + sectors).strip()!r} has a place, and the model knows laps and '
             'no positions: write shares of a lap from 0 to 1, such as 0.25'
         )
-        raise InputError(msg)
     if start_line.strip():
         circuit = circuit.starting_at(_metres(circuit, start_line.strip(), 'start line'))
     if not sectors.strip():
@@ -377,11 +367,10 @@ def make_timer(model: ModelHead, start_line: str = '', sectors: str = '') -> Lap
     words = sectors.replace(';', ' ').split()
     shares = [_metres(circuit, each, 'sector') / circuit.length_m for each in words]
     if sorted({0.0, *shares, 1.0}) != [0.0, *shares, 1.0] or not shares:
-        msg = (
+        raise InputError(
             f'sectors {sectors!r}: name where each sector after the first begins, in the order '
             'driven, apart by blanks and none on the start line, such as 0.33 0.66'
         )
-        raise InputError(msg)
     return LapTimer(circuit, shares)
 
 
@@ -415,16 +404,14 @@ def _metres(circuit: Circuit, text: str, what: str) -> float:
     if len(numbers) == 1 and 0.0 <= numbers[0] < 1.0:
         return numbers[0] * circuit.length_m
     if len(numbers) != 2 or not all(map(math.isfinite, numbers)):
-        msg = (
+        raise InputError(
             f'{what} {text!r}: write X,Y in metres, or a share of a lap from 0 to below 1 such as '
             '0.25; several are apart by blanks'
         )
-        raise InputError(msg)
     spot = circuit.locate(np.array(numbers), np.zeros(2))
     if math.isnan(spot.metres):
-        msg = (
+        raise InputError(
             f'{what} {text!r} is {spot.aside_m:.2f} m beside the route; name a place on it, in '
             'the coordinates of the training positions'
         )
-        raise InputError(msg)
     return spot.metres

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 import math
 from operator import attrgetter
@@ -25,12 +26,10 @@ from two_manifold_ros.laps.alignment import (
 from two_manifold_ros.laps.ring import on_line
 from two_manifold_ros.names import MARKS
 from two_manifold_ros.recordings.reading import read_stamps
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 SHORTEST_S = 2.0
@@ -42,17 +41,11 @@ ANCHORS, NEAREST = 150, 3
 REACH = 6
 """Windows in a row between two that are compared, at most: every lap is among a few of them."""
 
-CANDIDATES = 8
-"""Lags that are tried, those at which most windows look alike: chosen, not measured."""
-
 PHASES, MOST_STEPS = 100, 40_000
 """Phases of a lap, and steps of a drive, at most: an hour of 400 laps takes seconds then."""
 
 ROUNDS, STARTS = 5, 3
 """Times that path and means are found in turn, and stretches of the drive to begin with."""
-
-ALIGNED = 3
-"""Times that laps are aligned in fine steps, each from the last: phases change by .1 % then."""
 
 LEAST_PHASES = 8
 """Phases of a ring, at least."""
@@ -63,29 +56,14 @@ STAYS, SKIPS = 0.15, 0.15
 OUTLIER = 3.0
 """Standard deviations in each channel beyond which an observation says nothing of its phase."""
 
-MOST_UNEVEN = 0.75
-"""Spread of the speed above which a path is along no loop, see `unevenness`: .7 at most on one."""
-
 MOST_DOUBT = 0.05
 """Share of what is read that each further lap leaves unexplained, to the power of these laps."""
-
-LEAST_EXPLAINED = 0.6
-"""Share that other laps explain, at least: .7 and more on loops, .54 at most without one."""
 
 ALMOST = 0.03
 """Share of the information by which the shorter of two loops may have less: two are one, too."""
 
-MOST_MISSED = 3
-"""Laps between two marks that are looked for, at most: a beacon that misses more is no beacon."""
-
-REPEATED = 0.55
-"""Share of the information of laps from which a part of them repeats: parts of a lap have .4."""
-
 WIDE = 0.02
 """Width, in the logarithm of a lag, of what is one peak: drivers differ by some per cent a lap."""
-
-LEAST_PEAK = 0.2
-"""Height of a peak, in shares of the highest of windows of its length, from which it is tried."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +119,8 @@ def find_loop(recording: Recording) -> Loop:
     """Find the loop of a drive in its IMU alone; an ``InputError`` says what is against one."""
     series = drive_series(recording)
     rings = [lay_around(series, lag) for lag in candidate_lags(series)]
-    even = [each for each in rings if each.uneven <= MOST_UNEVEN and each.information > 0.0]
+    # On a loop the speed spreads by .7 at most, see `unevenness`.
+    even = [each for each in rings if each.uneven <= 0.75 and each.information > 0.0]
     # The ring whose laps say most of each other; of several the shortest.
     least = (1.0 - ALMOST) * max((each.information for each in even), default=0.0)
     alike = [each for each in even if each.information >= least]
@@ -149,7 +128,8 @@ def find_loop(recording: Recording) -> Loop:
     many = 0.75 * max((each.laps for each in alike), default=0.0)
     shortest = [each for each in alike if each.laps > many]
     ring = max(shortest, key=attrgetter('information'), default=None)
-    if ring is not None and ring.explained >= LEAST_EXPLAINED and ring.doubt <= MOST_DOUBT:
+    # Other laps explain .7 and more on loops, .54 at most without one.
+    if ring is not None and ring.explained >= 0.6 and ring.doubt <= MOST_DOUBT:
         return _loop_of(series, ring)
     doubt = 'no part of it looks like another one'
     if ring is not None:
@@ -158,11 +138,10 @@ def find_loop(recording: Recording) -> Loop:
     elif rings:
         doubt = 'what looks alike in it comes in another order each time'
     seconds = len(series.values) * series.period_s
-    msg = (
+    raise InputError(
         f'{recording.name}: nothing repeats in the {seconds:.0f} s of {recording.imu.topic}: '
         f'{doubt}; drive one route three times or more, the same way round'
     )
-    raise InputError(msg)
 
 
 def repetitions(series: Series, phases: Floats, marks: Floats) -> int:
@@ -175,7 +154,8 @@ def repetitions(series: Series, phases: Floats, marks: Floats) -> int:
     first, last = np.interp(marks[[0, -1]], np.arange(float(len(phases))), phases)
     lap = (end - begin) / (last - first)
     held = []
-    for parts in range(1, max(min(MOST_MISSED, int(lap * series.period_s / SHORTEST_S)), 1) + 1):
+    # A beacon that misses more laps between two marks is no beacon.
+    for parts in range(1, max(min(3, int(lap * series.period_s / SHORTEST_S)), 1) + 1):
         middles, seen = series.averaged(max(lap / (parts * PHASES), 1.0))
         inside = (middles >= begin) & (middles <= end) & np.isfinite(seen).all(axis=1)
         if not inside.any():
@@ -184,7 +164,8 @@ def repetitions(series: Series, phases: Floats, marks: Floats) -> int:
         way = np.floor(parts * PHASES * at).astype(np.int64)
         rows = seen[inside]
         held.append(_information(rows, way - way.min(), PHASES, rows.var(axis=0) + 1e-9))
-    alike = (parts for parts, each in enumerate(held, 1) if each >= REPEATED * held[0] > 0.0)
+    # Parts of a lap that do not repeat have .4.
+    alike = (parts for parts, each in enumerate(held, 1) if each >= 0.55 * held[0] > 0.0)
     return max(alike, default=0)
 
 
@@ -192,7 +173,8 @@ def _loop_of(series: Series, ring: Ring) -> Loop:
     """Align the laps of a ring in fine steps."""
     at, rough = ring.middles, ring.way / ring.phases
     usual = usual_lap(at, rough)
-    for _ in range(ALIGNED):
+    # Each time from the last: phases change by .1 % then.
+    for _ in range(3):
         middles, seen = series.averaged(usual / FINE.steps)
         # A slack of as much as a few coarse phases.
         own = align_steps(seen, np.interp(middles, at, rough), 0.05)
@@ -221,11 +203,8 @@ def usual_lap(times: Floats, phases: Floats) -> float:
 
 
 def candidate_lags(series: Series) -> list[float]:
-    """
-    Return lags, ticks, at which windows look alike most often, up to half of the drive.
-
-    Of windows of each length there are peaks of votes in the logarithm of the lag.
-    """
+    """Return lags, ticks, at which windows look alike most often, up to half of the drive."""
+    # Of windows of each length there are peaks of votes in the logarithm of the lag.
     total = len(series.values)
     found: list[tuple[float, float]] = []
     width_s = SHORTEST_S
@@ -246,7 +225,8 @@ def candidate_lags(series: Series) -> list[float]:
             heights += vote * np.exp(-0.5 * np.square((grid - log) / WIDE))
         inner = heights[1:-1]
         top = (inner > heights[:-2]) & (inner >= heights[2:])
-        top &= inner > LEAST_PEAK * heights.max()
+        # Lower ones are not tried.
+        top &= inner > 0.2 * heights.max()
         found += [
             (math.exp(float(grid[k])), float(heights[k] / heights.max()))
             for k in (np.flatnonzero(top) + 1).tolist()
@@ -256,7 +236,8 @@ def candidate_lags(series: Series) -> list[float]:
     for lag, _ in found:
         if lag <= total / 2.0 and all(abs(math.log(lag / other)) > 2.0 * WIDE for other in kept):
             kept.append(lag)
-    return sorted(kept[:CANDIDATES])
+    # Those at which most windows look alike: chosen, not measured.
+    return sorted(kept[:8])
 
 
 def _alike(seen: Floats, width: int) -> tuple[Floats, Floats]:
@@ -283,11 +264,7 @@ def _alike(seen: Floats, width: int) -> tuple[Floats, Floats]:
 
 
 def lay_around(series: Series, lap: float) -> Ring:
-    """
-    Lay a drive around a ring of a lap of so many ticks, from the best of some stretches.
-
-    From the means of a stretch on path and means are found in turn.
-    """
+    """Lay a drive around a ring of a lap of so many ticks, from the best of some stretches."""
     ticks = max(lap / PHASES, len(series.values) / MOST_STEPS, 1.0)
     phases = max(round(lap / ticks), LEAST_PHASES)
     _, seen = series.averaged(ticks)
@@ -367,19 +344,12 @@ def _information(seen: Floats, way: Ints, phases: int, spread: Floats) -> float:
     return float(-0.5 * np.log(np.maximum(left / np.maximum(usual, 1e-9), 1e-6)).sum())
 
 
-APART_NS = 10_000_000_000
-"""Time put between recordings that are searched for one loop: a gap, as where nothing was seen."""
-
 SHORTEST_LAP_S = 1.0
 """Shortest lap, s: any topic that a driver publishes has more messages, slot cars have none."""
 
 
 class Placed(NamedTuple):
-    """
-    Recordings with positions by their laps, on a ring or on a line through their fixes.
-
-    There are so many laps in all of them, each of usually ``lap_s``; the ``sentence`` says so.
-    """
+    """Recordings with positions by their laps, and a ``sentence`` on these for the user."""
 
     recordings: list[Recording]
     lap_s: float
@@ -388,11 +358,7 @@ class Placed(NamedTuple):
 
 
 def place(recordings: Sequence[Recording], marks: str | None) -> Placed:
-    """
-    Place drives by marks of the start line, or by the loop in the IMU of all.
-
-    Marks are a topic of the recordings, with a message of any type at each passage.
-    """
+    """Place drives by a topic of marks of the start line, or by the loop in the IMU of all."""
     if marks is not None:
         passed = [np.sort(read_stamps(each.name, marks, each.imu)) for each in recordings]
         return place_by_marks(recordings, passed)
@@ -424,11 +390,10 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
         if inside.sum() < 3:
             first, last = (f'{1e-9 * (each.sum() - begin):.3f}' for each in (own[:1], own[-1:]))
             where = f', which lie {first} to {last} s after its first stamp' if len(own) else ''
-            msg = (
+            raise InputError(
                 f'{recording.name}: {inside.sum()} of {len(own)} marks{where} fall into the '
                 f'{1e-9 * (end - begin):.0f} s of the IMU; give three or more, by the same clock'
             )
-            raise InputError(msg)
         own_ticks, numbers = passages_of(series, at[inside], recording.name)
         phases = align_marks(series, own_ticks, numbers)
         # At each mark a lap begins, to the tick.
@@ -437,11 +402,10 @@ def place_by_marks(recordings: Sequence[Recording], marks: Sequence[Ints]) -> Pl
         phases += np.interp(phases, found, numbers - found)
         repeated.append(repetitions(series, phases, own_ticks))
         if not repeated[-1]:
-            msg = (
+            raise InputError(
                 f'{recording.name}: what the IMU reads between the marks does not repeat, so they '
                 'are no passages of one line; give their times by the clock of the IMU'
             )
-            raise InputError(msg)
         phases[(ticks < own_ticks[0]) | (ticks > own_ticks[-1])] = np.nan
         parts.append((recording, series.stamps, phases))
         times.append(np.diff(own_ticks) / np.diff(numbers) * series.period_s)
@@ -464,8 +428,7 @@ def passages_of(series: Series, marks: Floats, name: str) -> tuple[Floats, Float
     Marks (L + 1,) are rising ticks. A mark that follows another one in less than half of the usual
     time, as of a button pressed twice, is left out. If it takes half as long again as usual to the
     next one, a beacon missed laps or the vehicle stood: as many laps are counted as the drive goes
-    around a ring of a usual lap (`lay_around`). An ``InputError`` says of the recording of this
-    ``name`` that fewer than three are left, or that they come too often for laps.
+    around a ring of a usual lap (`lay_around`).
     """
     # Several messages of one passage; those of a topic that never pauses are one passage too.
     shortest = SHORTEST_LAP_S / series.period_s
@@ -480,11 +443,10 @@ def passages_of(series: Series, marks: Floats, name: str) -> tuple[Floats, Float
     usual = float(np.median(lasted)) if len(lasted) else 0.0
     if len(own) < 3 or usual * series.period_s < SHORTEST_LAP_S:
         apart = f', {usual * series.period_s:.3g} s apart' if len(own) > 1 else ''
-        msg = (
+        raise InputError(
             f'{name}: {len(marks)} marks{apart} are no laps: give three passages of the line or '
             f'more, {SHORTEST_LAP_S:g} s apart at least, and no other messages'
         )
-        raise InputError(msg)
     gone = np.ones(len(lasted))
     if (lasted > 1.5 * usual).any():
         ring = lay_around(series, usual)
@@ -498,7 +460,8 @@ def _joined(recordings: Sequence[Recording]) -> tuple[Recording, list[int]]:
     first = recordings[0]
     shifts, end = [0], first.imu.last_stamp
     for each in recordings[1:]:
-        shifts.append(end + APART_NS - each.imu.first_stamp)
+        # A gap, as where nothing was seen, parts recordings that are searched for one loop.
+        shifts.append(end + 10_000_000_000 - each.imu.first_stamp)
         end = each.imu.last_stamp + shifts[-1]
     streams = [each.imu for each in recordings]
     stamps = [imu.stamps + shift for imu, shift in zip(streams, shifts, strict=True)]

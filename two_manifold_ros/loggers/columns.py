@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -29,8 +30,6 @@ from two_manifold_ros.loggers.log import (
 from two_manifold_ros.loggers.tables import number_of, RARE, stamps_of, time_of, usual_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from two_manifold_ros.loggers.tables import Table
 
 
@@ -55,11 +54,10 @@ def parse_columns(text: str) -> dict[str, Column]:
         name = name.removeprefix('-').strip()
         wrong = role not in ROLES or role in choices or (role == 'time' and sign < 0)
         if not equals or not name or wrong:
-            msg = (
+            raise InputError(
                 f'--columns: {part!r} is not ROLE=COLUMN or ROLE=COLUMN:UNIT, each role once; '
                 f'roles are {", ".join(ROLES)}'
             )
-            raise InputError(msg)
         if unit:
             factor_of(role, unit, f'--columns {part}')
         choices[role] = Column(name, unit.strip(), sign)
@@ -102,12 +100,11 @@ def choose(table: Table, columns: Mapping[str, Column]) -> dict[str, Column]:
     )
     lacking = next((what for lacks, what in rows if lacks), '')
     if lacking:
-        msg = (
+        raise InputError(
             f'{table.place}: no column is known to hold {lacking}; name them with --columns '
             "'time=COLUMN:UNIT,ax=COLUMN:UNIT,...', or 'x=COLUMN,y=COLUMN' for positions, out of "
             f'{listed(table.heads)}'
         )
-        raise InputError(msg)
     return chosen
 
 

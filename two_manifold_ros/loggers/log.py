@@ -4,22 +4,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 import math
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import GRAVITY
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from two_manifold_ros.typing import Floats, Ints
+from two_manifold_ros.typing import Floats, Ints
 
 ACCELERATIONS = ('accel_x', 'accel_y', 'accel_z')
 RATES = ('gyro_x', 'gyro_y', 'gyro_z')
@@ -139,8 +135,7 @@ def factor_of(role: str, unit: str, place: str) -> float:
     """Return what a number in a unit is multiplied by: SI units, degrees for places on earth."""
     if not fits(role, unit):
         known = ', '.join(_FACTORS[role])
-        msg = f'{place}: {unit!r} is no unit of {role}; it can be one of {known}'
-        raise InputError(msg)
+        raise InputError(f'{place}: {unit!r} is no unit of {role}; it can be one of {known}')
     return _FACTORS[role][_spelled(unit)]
 
 

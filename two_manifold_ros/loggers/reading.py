@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from io import StringIO
 from itertools import pairwise
@@ -27,12 +28,10 @@ from two_manifold_ros.loggers.log import (
     UNCLEAR,
 )
 from two_manifold_ros.loggers.tables import aim_start, read_table, Row, Table, undated
+from two_manifold_ros.typing import Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from two_manifold_ros.loggers.columns import Column
-    from two_manifold_ros.typing import Ints
 
 
 def read_log(paths: Sequence[str | Path], columns: Mapping[str, Column]) -> Log:
@@ -118,8 +117,7 @@ def _files_in(folder: Path) -> list[Path]:
     chosen = [next((by_stem[stem] for stem in stems if stem in by_stem), None) for stems in _STEMS]
     found = [each for each in chosen if each is not None] or tables
     if not found:
-        msg = f'{folder}: there is no table (.csv) in this folder; name the files'
-        raise InputError(msg)
+        raise InputError(f'{folder}: there is no table (.csv) in this folder; name the files')
     return found
 
 
@@ -172,11 +170,10 @@ def read_xrk(path: Path) -> Log:
     try:
         from libxrk import aim_xrk  # noqa: PLC0415 - optional
     except ModuleNotFoundError as error:
-        msg = (
+        raise InputError(
             f'{path}: XRK files need the Python package libxrk: install it with pip install '
             'libxrk, or export the session as CSV from Race Studio'
-        )
-        raise InputError(msg) from error
+        ) from error
     try:
         # It prints what it does not know.
         with redirect_stdout(StringIO()):

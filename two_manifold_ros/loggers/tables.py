@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 import csv
 from dataclasses import dataclass, field
 from datetime import date, datetime, timezone
 from itertools import zip_longest
 import math
 import re
-from typing import NamedTuple, TYPE_CHECKING, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -27,17 +28,10 @@ from two_manifold_ros.loggers.log import (
     RATES,
     TEXT,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from two_manifold_ros.typing import Floats, Ints
-
+from two_manifold_ros.typing import Floats, Ints
 
 _NONE = -(2**62)
 _SECOND_NS = 10**9
-_LONGEST_NS = 10**17
-"""Three years: longer times count from 1970."""
 _SINCE_1970 = {'ns': 1e17, 'us': 1e14, 'ms': 1e11, 's': 1e8}
 """Times since 1970 of the years after 1973 in each unit, which no seconds reach."""
 
@@ -72,7 +66,8 @@ def stamps_of(table: Table, at: int, unit: str, *, of_imu: bool) -> Ints:
         # There is no date, or it stands still: time falls by most of a day over midnight.
         falls = -np.diff(stamps, prepend=stamps[:1]) / DAY_NS
         stamps = stamps + np.cumsum(np.rint(falls).astype(np.int64)) * DAY_NS
-    if not any(dates) and np.median(stamps) < _LONGEST_NS:
+    # Three years: longer times count from 1970.
+    if not any(dates) and np.median(stamps) < 10**17:
         stamps = table.clock(table, stamps)
     # Rows of several sensors may be late; sorted, two drives would become one.
     newest, steps = np.maximum.accumulate(stamps), np.diff(stamps, prepend=stamps[:1])
@@ -86,11 +81,10 @@ def stamps_of(table: Table, at: int, unit: str, *, of_imu: bool) -> Ints:
         number = int(np.argmax(apart != 0))
         before = table.rows[int(np.argmax(stamps[:number]))].line
         words = f'{abs(apart[number]) / 1e9:.3f} s {"after" if apart[number] > 0 else "before"}'
-        msg = (
+        raise InputError(
             f'{table.place}, line {table.rows[number].line}: the time is {words} the time of '
             f'line {before}; make a file and a bag of each drive, or remove the wrong lines'
         )
-        raise InputError(msg)
     return stamps
 
 
@@ -111,12 +105,11 @@ def _unit_s(table: Table, at: int, unit: str, times: Floats, *, of_imu: bool) ->
         # Of most steps the longest, as several sensors may write their rows in bursts.
         step_s = float(np.quantile(steps, 1.0 - 1.0 / RARE)) * unit_s
         if not 1e-5 <= step_s < (10.0 if stated else 1.0):
-            msg = (
+            raise InputError(
                 f'{table.place}: column {name!r} {"" if stated else "states no unit, and "}has '
                 f'rows {step_s:.6g} s apart as {stated or "s"}, which no IMU of a vehicle has; '
                 f"state its unit, as in --columns 'time={name}:ms', or correct the times"
             )
-            raise InputError(msg)
     return unit_s
 
 
@@ -238,18 +231,13 @@ class Table:
         return 2 * sum(number_of(cell) is None for cell in self.cells(index)) > len(self.rows)
 
     def leave(self, faults: Sequence[str], *, whole: bool = True) -> None:
-        """
-        Leave out the rows with a fault (N,), which is empty for the others, and note it.
-
-        If not ``whole``, the rows stay. ``InputError`` names the first of too many to be damage.
-        """
+        """Leave out rows with a fault, '' if none, or if not ``whole`` note it; refuse many."""
         pairs = list(zip(self.rows, faults, strict=True))
         bad = [f'line {row.line}: {fault}' for row, fault in pairs if fault]
         if bad:
             more = f', as in {len(bad) - 1} others of {len(self.rows)} lines' * (len(bad) > 1)
             if RARE * len(bad) > len(self.rows):
-                msg = f'{self.place}, {bad[0]}{more}; correct or remove such lines'
-                raise InputError(msg)
+                raise InputError(f'{self.place}, {bad[0]}{more}; correct or remove such lines')
             self.notes.append(f'{bad[0]}{more}: left out')
             if whole:
                 self.rows = [row for row, fault in pairs if not fault]
@@ -257,14 +245,14 @@ class Table:
 
 def read_table(text: str, place: str) -> Table:
     """Return the table in a text, in the form of the logger that the text begins as."""
-    form = next(each for each in FORMATS if re.search(each[0], text[:_HEAD]))
+    # Headers of loggers, in which a file shows its format, are shorter.
+    form = next(each for each in FORMATS if re.search(each[0], text[:65_536]))
     _, kind, times, other, read, clock = form
     heads, below, rows, above = read(text, place)
     width = len(heads)
     torn = rows.pop().line if rows and len(rows[-1].cells) < width else 0
     if not rows:
-        msg = f'{place}: there is no line with data; choose another recording'
-        raise InputError(msg)
+        raise InputError(f'{place}: there is no line with data; choose another recording')
     below = ['' if _MISSING.fullmatch(each) else each.strip('()[]{}<> ') for each in below]
     pairs = [name_and_unit(*each) for each in zip_longest(heads, below[:width], fillvalue='')]
     # Several devices have columns of the same name.
@@ -306,8 +294,6 @@ def read_table(text: str, place: str) -> Table:
 
 _SOURCE = re.compile(r'calc$|\d+: ')
 """What a column of RaceChrono is from: the device, or calculated."""
-_HEAD = 65_536
-"""Characters in which a file shows its format; headers of loggers are shorter."""
 _Parts: TypeAlias = 'tuple[list[str], list[str], list[Row], list[Row]]'
 """The line of names, the line below it, the rows with data, and the lines above these."""
 
@@ -318,16 +304,14 @@ def _separated(text: str, place: str) -> _Parts:
     counts = {sign: sum(sign in line for line in lines) for sign in ';\t,'}
     delimiter = next((sign for sign, count in counts.items() if 0 < len(lines) <= 2 * count), '')
     if not delimiter:
-        msg = f'{place}: this is no table with a line of names; choose another file'
-        raise InputError(msg)
+        raise InputError(f'{place}: this is no table with a line of names; choose another file')
     found: dict[bool, list[Row]] = {True: [], False: []}
     # Line by line, so that a quote that is never closed spoils no more than its line.
     for line, content in enumerate(text.splitlines(), 1):
         try:
             cells = next(csv.reader([content], delimiter=delimiter, skipinitialspace=True), [])
         except csv.Error as error:
-            msg = f'{place}, line {line}: {error}; export the file again'
-            raise InputError(msg) from error
+            raise InputError(f'{place}, line {line}: {error}; export the file again') from error
         cells = [cell.strip() for cell in cells]
         if delimiter != ',':
             # With decimal commas, as spreadsheets of many languages write them.
@@ -340,11 +324,10 @@ def _separated(text: str, place: str) -> _Parts:
     # The names may be a comment themselves.
     above = rows[:begin] or [each for each in comments if len(each.cells) >= width]
     if not above:
-        msg = (
+        raise InputError(
             f'{place}: the line with the names of columns is missing; write one above line '
             f'{rows[0].line if rows else 1}, such as time,ax,ay,az,gx,gy,gz'
         )
-        raise InputError(msg)
     # The names are the line with most usual ones, the last of such; units stand below.
     known = []
     for row in above:
@@ -374,8 +357,7 @@ def _sections(text: str, place: str) -> _Parts:
     if not heads or len(heads) > _width(rows) == len(header):
         heads = [' '.join(row.cells) for row in header]
     if not heads:
-        msg = f'{place}: the section [column names] is missing; export the file again'
-        raise InputError(msg)
+        raise InputError(f'{place}: the section [column names] is missing; export the file again')
     return heads, [], rows, above
 
 
@@ -400,8 +382,7 @@ def _aim_clock(table: Table, since: Ints) -> Ints:
     stated = {row.cells[0]: ', '.join(filter(None, row.cells[1:])) for row in table.above[::-1]}
     day = stated.get('Date', '')
     if '/' in day:
-        msg = f'{table.place}: the date {day!r} {SLASHES}, or the month as a word'
-        raise InputError(msg)
+        raise InputError(f'{table.place}: the date {day!r} {SLASHES}, or the month as a word')
     start = aim_start(day, stated.get('Time', ''), table.notes)
     return undated(table, since) if start is None else since + start
 

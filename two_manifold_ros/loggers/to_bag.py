@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,12 +15,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.loggers.log import Channel, FIX_ROLES, IMU_ROLES, listed, Log
 from two_manifold_ros.recordings.bag_writer import BagWriter, header_of
 from two_manifold_ros.recordings.recording import GRAVITY, usual_gap_ns
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from two_manifold_ros.typing import Floats, Ints
+from two_manifold_ros.typing import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -36,13 +33,12 @@ def drive_of(log: Log) -> Drive:
     measured = {role: log.channels[role] for role in IMU_ROLES if role in log.channels}
     if not measured:
         out_of = f' out of {listed(log.unread)}' if log.unread else ''
-        msg = (
+        raise InputError(
             f'{log.place}: no column is known to hold accelerations or angular rates of a sensor, '
             'and positions, or accelerations computed from them, are not enough; name them by '
             f"--columns 'ax=COLUMN:UNIT,gz=COLUMN:UNIT,...'{out_of}, or record with a logger or "
             'phone whose IMU is exported too'
         )
-        raise InputError(msg)
     notes = list(log.notes)
     poses = Channel(np.zeros(0, np.int64), np.zeros((0, 2)))
     fixes = _fixes(log.channels, log.place, notes)
@@ -77,8 +73,7 @@ def _samples(measured: Mapping[str, Channel], place: str, notes: list[str]) -> C
     rest = dict.fromkeys(IMU_ROLES, '0') | {'accel_z': f'{GRAVITY} m/s^2'}
     constant = [f'{role} {value}' for role, value in rest.items() if role not in measured]
     if again > len(stamps):
-        msg = f'{place}: {words}; record or name a time with more decimals'
-        raise InputError(msg)
+        raise InputError(f'{place}: {words}; record or name a time with more decimals')
     if left == len(stamps):
         msg = f'{place}: no time has all channels of the IMU; import its files one by one'
         raise InputError(msg)
@@ -96,20 +91,20 @@ def _fixes(channels: Mapping[str, Channel], place: str, notes: list[str]) -> Cha
     stamps, degrees = _both(channels, *FIX_ROLES[:2])
     on_earth = (np.abs(degrees) <= (90.0, 180.0)).all(axis=1) & (degrees != 0.0).any(axis=1)
     if degrees.any() and not on_earth.any():
-        msg = (
+        raise InputError(
             f'{place}: none of the {len(stamps)} positions is on earth: name latitude and '
             "longitude and their unit by --columns 'lat=COLUMN:degE7,lon=COLUMN:degE7' (or deg, "
             "rad, min), metres on a map by 'x=COLUMN,y=COLUMN'; write degrees and minutes "
             '(ddmm.mmmm) as degrees'
         )
-        raise InputError(msg)
     if left := int((~on_earth).sum()):
         notes.append(f'{left} of {len(stamps)} positions are zero or not on earth, and left out')
     found = _each_once(stamps[on_earth], degrees[on_earth], notes)
     altitude = np.zeros(len(found.stamps))
     if 'altitude' in channels:
         height = channels['altitude']
-        if abs(usual := float(np.median(height.values))) > _HIGHEST_M:
+        # No road on earth is as high.
+        if abs(usual := float(np.median(height.values))) > 9000.0:
             cure = "state its unit, as in --columns 'altitude=COLUMN:mm'"
             msg = f'{place}: the usual altitude is {usual:.0f} m, above all ground; {cure}'
             raise InputError(msg)
@@ -125,17 +120,12 @@ def _both(channels: Mapping[str, Channel], *roles: str) -> tuple[Ints, Floats]:
     return stamps, np.stack([one.values[first], other.values[second]], axis=1)
 
 
-_HIGHEST_M = 9000.0
-"""No road on earth is as high."""
-_STANDING_NS = 1_000_000_000
-"""Receivers have a fix a second at least: the same place after that is no repetition."""
-
-
 def _each_once(stamps: Ints, places: Floats, notes: list[str]) -> Channel:
     """Return positions (N, 2) each once: loggers repeat the last one until there is another."""
     kept, at, rows = [0][: len(stamps)], stamps.tolist(), places.tolist()
     for index in range(1, len(at)):
-        if rows[index] != rows[kept[-1]] or at[index] - at[kept[-1]] >= _STANDING_NS:
+        # Receivers have a fix a second at least: the same place after that is no repetition.
+        if rows[index] != rows[kept[-1]] or at[index] - at[kept[-1]] >= 1_000_000_000:
             kept.append(index)
     if left := len(stamps) - len(kept):
         notes.append(f'{left} of {len(stamps)} positions repeat the last and are left out')
@@ -152,8 +142,7 @@ def write_drive(drive: Drive, path: str | Path) -> dict[str, int]:
     rows = sorted((stamp, number, row) for number, (*_, channel) in enumerate(streams)
                   for row, stamp in enumerate(channel.stamps.tolist()))  # fmt: skip
     if rows[0][0] < 0:
-        msg = f'{path}: the drive begins before 1970; correct the date in the file'
-        raise InputError(msg)
+        raise InputError(f'{path}: the drive begins before 1970; correct the date in the file')
     with BagWriter(path) as bag:
         for stamp, number, row in rows:
             topic, msgtype, frame, channel = streams[number]

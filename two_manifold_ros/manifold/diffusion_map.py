@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -27,13 +28,10 @@ from two_manifold_ros.manifold.learner import (
     walk_modes,
 )
 from two_manifold_ros.rules import BOUNDS, check_fields, Rules
+from two_manifold_ros.typing import Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scipy.sparse import csr_matrix
-
-    from two_manifold_ros.typing import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -131,19 +129,17 @@ def local_bandwidth(radii: Floats) -> float:
     """Return the root of half the median of (n,) squared distances to the last neighbours."""
     bandwidth = float(np.sqrt(0.5 * np.median(radii)))
     if not bandwidth > 0.0:
-        msg = (
+        raise InputError(
             'most points have as many identical copies as there are neighbours; leave out the '
             'copies or ask for more neighbours'
         )
-        raise InputError(msg)
     return bandwidth
 
 
 def check_share(name: str, value: float) -> None:
     """Refuse a number that is not between 0 and 1."""
     if not 0.0 <= value <= 1.0:
-        msg = f'{name} is {value}, but must be between 0 and 1'
-        raise InputError(msg)
+        raise InputError(f'{name} is {value}, but must be between 0 and 1')
 
 
 @dataclass(frozen=True)
@@ -394,8 +390,7 @@ class AnisotropicDiffusion:
         check_share('power', self.power)
         for name, value in (('epsilon', self.epsilon), ('rank', self.metric.rank)):
             if value is not None and not value > 0:
-                msg = f'{name} is {value}, but must be positive'
-                raise InputError(msg)
+                raise InputError(f'{name} is {value}, but must be positive')
 
     def fit(self, samples: Samples) -> Embedding:
         """Embed the points, which the metric must fit; no n x n dense matrix is formed."""

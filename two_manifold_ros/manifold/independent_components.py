@@ -1,23 +1,16 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Non-linear independent components (Singer & Coifman 2008), before and after the diffusion.
-
-Before it: covariances of what is seen around each point, for ``GivenCovariances``. After it: the
-rotation of its first eigenfunctions to functions of one variable each.
-"""
+"""Non-linear independent components (Singer & Coifman 2008), before and after the diffusion."""
 
 from __future__ import annotations
 
 import itertools
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
+from two_manifold_ros.typing import Floats
 
 
 def local_covariances(bursts: Floats, duration: float) -> Floats:
@@ -79,8 +72,7 @@ def separate(functions: Floats, eigenvalues: Floats, count: int) -> Separation:
     variable varies with no product.
 
     ``functions`` (n, m) are without the constant one, leading first, at least d (d + 1) / 2;
-    ``eigenvalues`` (m,) of the random walk; ``count`` is d. Raises ``InputError`` if there are too
-    few functions, one is constant, or fewer than d are new.
+    ``eigenvalues`` (m,) of the random walk; ``count`` is d.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -91,16 +83,14 @@ def separate(functions: Floats, eigenvalues: Floats, count: int) -> Separation:
     centred = functions - functions.mean(axis=0)
     sizes = np.sqrt(np.square(centred).mean(axis=0))
     if not sizes.min() > 0.0:
-        msg = 'an eigenfunction is constant; leave the constant one out'
-        raise InputError(msg)
+        raise InputError('an eigenfunction is constant; leave the constant one out')
     scaled = centred / sizes
     single = _new_functions(scaled, count)
     if len(single) < count:
-        msg = (
+        raise InputError(
             f'{len(single)} of {scaled.shape[1]} eigenfunctions are no functions of those before '
             f'them; ask for as many variables, not {count}, or give more eigenfunctions'
         )
-        raise InputError(msg)
     # Which other eigenfunction each product of two is, by the nearest eigenvalue.
     others = [column for column in range(len(eigenvalues)) if column not in single]
     products = [one * other for one, other in itertools.combinations(eigenvalues[single], 2)]

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,10 +19,7 @@ from two_manifold_ros.manifold.learner import (
     spread_landmarks,
 )
 from two_manifold_ros.rules import BOUNDS, check_fields, Rules
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats, Ints
-
+from two_manifold_ros.typing import Floats, Ints
 
 LANDMARKS = 2_000
 """Most points whose kernel matrix is decomposed, in seconds; of more, as many spread evenly."""

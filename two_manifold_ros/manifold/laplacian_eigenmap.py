@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,10 +23,7 @@ from two_manifold_ros.manifold.learner import (
     walk_modes,
 )
 from two_manifold_ros.rules import BOUNDS, check_fields, Rules
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats, Ints
-
+from two_manifold_ros.typing import Floats, Ints
 
 LARGEST_GAIN = 20.0
 """Largest value of a mode over its mean in the neighbourhood, either way: more would be noise."""

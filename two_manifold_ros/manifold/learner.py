@@ -12,13 +12,13 @@ from typing import Protocol, TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.typing import Floats, Ints
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix, csr_matrix
 
     from two_manifold_ros.rules import Rules
     from two_manifold_ros.ticks.windows import WindowSet
-    from two_manifold_ros.typing import Floats, Ints
 
 
 Samples: TypeAlias = 'PointSet | WindowSet'
@@ -93,11 +93,7 @@ class Response(Protocol):
     """
 
     def weights(self, squared: Floats) -> Floats | None:
-        """
-        Return (l,) weights of a point from its (n,) squared distances to all training points.
-
-        ``None`` if it resembles none. Of NaN distances, ``None`` or NaN, but no error.
-        """
+        """Return (l,) weights by (n,) squared distances; ``None`` if none is near, or of NaN."""
 
     def check(self, count: int) -> int:
         """Return how many weights there are, l; ``ValueError`` if fields do not fit."""
@@ -178,8 +174,7 @@ def require_scale(samples: Samples, dimension: int, neighbours: int | None = Non
     """Return the median distance; refuse too few points for the numbers, and bad numbers."""
     for name, number in (('dimension', dimension), ('neighbours', neighbours)):
         if number is not None and (not isinstance(number, Integral) or number < 1):
-            msg = f'{name} is {number!r}, but must be a whole number and at least 1'
-            raise InputError(msg)
+            raise InputError(f'{name} is {number!r}, but must be a whole number and at least 1')
     least = dimension if neighbours is None else max(dimension + 1, neighbours)
     if len(samples) <= least:
         graph = f' and {neighbours} neighbours' if neighbours else ''
@@ -252,12 +247,8 @@ def affinity_graph(indices: Ints, squared: Floats, bandwidth: float) -> csr_matr
 def connect(
     graph: csr_matrix, samples: Samples, bandwidth: float, neighbours: int, probes: int = 200
 ) -> tuple[csr_matrix, tuple[str, ...]]:
-    """
-    Join the pieces of an affinity graph, each by one edge to its nearest point outside.
-
-    A piece more is a null vector more, whose inverse root explodes. ``probes`` points of a piece
-    are compared with all others. A sentence says if there were several.
-    """
+    """Join the pieces of an affinity graph, each by one edge to its nearest point; say so."""
+    # A piece more is a null vector more, whose inverse root explodes.
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 

@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -35,10 +36,6 @@ from two_manifold_ros.manifold.learner import (
     Samples,
 )
 from two_manifold_ros.rules import check_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 RESPONSES: dict[str, type[Any]] = {
     'member-affinity': MemberAffinity,
@@ -96,14 +93,12 @@ class FitTransform:
             found = deepcopy(self.embedding).fit_transform(samples.rows(np.arange(count)))
             coordinates = np.array(found, dtype=np.float64)
         except ValueError as error:
-            msg = f'{name} cannot embed the points: {error}'
-            raise InputError(msg) from error
+            raise InputError(f'{name} cannot embed the points: {error}') from error
         shape, finite = coordinates.shape, np.isfinite(coordinates).all()
         if shape[:1] != (count,) or len(shape) != 2 or not coordinates.size or not finite:
-            msg = (
+            raise InputError(
                 f'{name} made the shape {shape} of {count} points, or numbers that are not finite'
             )
-            raise InputError(msg)
         mean = coordinates.mean(axis=0)
         radii = samples.neighbours(self.neighbours)[1][:, -1].copy()
         bandwidth = local_bandwidth(radii)

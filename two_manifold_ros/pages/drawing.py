@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Any, TYPE_CHECKING
 
@@ -21,14 +22,12 @@ import numpy as np
 
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.hse_hmm.readout import CHI_SQUARE
+from two_manifold_ros.typing import Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from bokeh.models import ColumnDataSource
     from bokeh.models.renderers import GlyphRenderer
 
-    from two_manifold_ros.typing import Floats, Ints
 
 BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, GREY = (
     '#0072B2', '#E69F00', '#009E73', '#CC79A7', '#56B4E9', '#D55E00', '#8A8F98',

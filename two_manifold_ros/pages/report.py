@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 import re
@@ -17,13 +18,11 @@ import numpy as np
 from two_manifold_ros import __version__
 from two_manifold_ros.files import replace_text
 from two_manifold_ros.pages.drawing import SCREEN_CSS
+from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from bokeh.models.ui import UIElement
 
-    from two_manifold_ros.typing import Table
 
 _NUMBER = re.compile(r'[-+]?[\d.]|-$|$')
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,8 +24,6 @@ from two_manifold_ros.ticks.segments import usable_samples
 from two_manifold_ros.typing import Floats, Ints, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from bokeh.plotting import figure
 
     from two_manifold_ros.evaluation.evaluate import Evaluation, FilterRun
@@ -38,9 +37,6 @@ MOST_DRAWN = 4
 
 MOST_TICKS = 3_000
 """Ticks that are drawn of all recordings together, the worst of each stretch, in some 0.3 MB."""
-
-MOST_ELLIPSES = 150
-"""Ellipses on the maps together; with many more they cover the estimates."""
 
 _WORDS = [each.value for each in Status]
 
@@ -153,7 +149,8 @@ def _drive(
     )
     yield Figure(
         'Where it was, and where it was thought to be',
-        _track(run, truth, errors, chosen, source, MOST_ELLIPSES // drives),
+        # With many more ellipses on the maps they cover the estimates.
+        _track(run, truth, errors, chosen, source, 150 // drives),
         'Grey is the true route; each point is an estimate, yellow where it is far off, a cross '
         'where it was withheld. Ellipses hold the truth with 95 %. Point at one to see time and '
         'cause, zoom with the wheel; points chosen here are chosen below too.',

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 import math
@@ -17,13 +18,11 @@ import numpy as np
 from two_manifold_ros.filtering.status import half_axis, Status, USABLE
 from two_manifold_ros.interface.assessment import CODES
 from two_manifold_ros.pages.drawing import SILENT_S
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.interface.messages import Scene as Frames
-    from two_manifold_ros.typing import Floats
 
 _MOST_LIVE = 30_000
 """Moments that are kept of a live vehicle: ten minutes at 50 Hz, some 30 MB; a page shows five."""
@@ -251,8 +250,7 @@ class Ear:
         begin_ns, *ahead_ns = (int(each.sec) * 10**9 + int(each.nanosec) for each in stamps)
         ahead_s = 1e-9 * (np.array(ahead_ns) - begin_ns)
         if not (np.diff(ahead_s, prepend=-1e-9) > 0.0).all():
-            msg = 'a path whose poses do not follow each other in time'
-            raise ValueError(msg)
+            raise ValueError('a path whose poses do not follow each other in time')
         places = [each.pose.position for each in message.poses]
         spots = _drawable([(place.x, place.y) for place in places])
         self._vehicle.set_path(np.column_stack([spots, ahead_s]))
@@ -265,16 +263,12 @@ class Ear:
             ]
 
 
-_FARTHEST_M = 1e12
-"""Coordinates that a page draws; the sun is a seventh of it from the earth."""
-
-
 def _drawable(places: Any) -> Floats:  # noqa: ANN401 - anything of a message
     """Return places (n, 2); a ``ValueError`` says that one cannot be drawn."""
     found: Floats = np.array(places, dtype=np.float64).reshape(-1, 2)
-    if not (np.abs(found) < _FARTHEST_M).all():
-        msg = 'a place that is not finite'
-        raise ValueError(msg)
+    # The sun is a seventh of that from the earth.
+    if not (np.abs(found) < 1e12).all():
+        raise ValueError('a place that is not finite')
     return found
 
 

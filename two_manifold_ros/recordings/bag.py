@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, ExitStack
 from functools import cache, partial
 from itertools import takewhile
@@ -26,9 +27,6 @@ from two_manifold_ros.recordings.bag_topics import damaged, printable, Topic
 from two_manifold_ros.sources import COMPRESSED, KINDS, METADATA, PARTS, storage_kind, UNMERGED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-    from types import TracebackType
-
     from typing_extensions import Self
 
 if sys.version_info >= (3, 14):
@@ -92,12 +90,7 @@ class Bag:
             self._connections[topic] = of
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     @property
@@ -151,12 +144,11 @@ class Bag:
             return getattr(types, self._decoder)  # type: ignore[no-any-return]
         # A parser of definitions raises errors of several kinds.
         except Exception as error:
-            msg = (
+            raise InputError(
                 f'{self.path} does not define {topic.msgtype} of {topic.name}, so it cannot be '
                 f'decoded ({error}): convert the bag to MCAP where its package is installed, with '
                 'ros2 bag convert'
-            )
-            raise InputError(msg) from error
+            ) from error
 
 
 _MEMBER = re.compile(r'\s*([A-Za-z][\w/]*(?:<=\d+)?(?:\[(?:<=)?\d*\])?)\s+([A-Za-z]\w*)\s*(=?)')
@@ -165,11 +157,8 @@ _NESTED = re.compile(r'MSG: [A-Za-z][\w/]*\s*$')
 
 
 def types_with(store: Stores, definition: str | None, msgtype: str) -> Any:  # noqa: ANN401 - as above
-    """
-    Return the types of a release of ROS, and a type with those in it that a bag defines.
-
-    The library makes Python code of it, so only names and sizes of members get there.
-    """
+    """Return the types of a release of ROS, and a type with those in it that a bag defines."""
+    # The library makes Python code of it, so only names and sizes of members get there.
     types: Any = get_typestore(store)
     if msgtype in types.fielddefs:
         return types
@@ -181,8 +170,7 @@ def types_with(store: Stores, definition: str | None, msgtype: str) -> Any:  # n
         elif member and not member.group(3):
             lines.append(f'{member.group(1)} {member.group(2)}')
     if not lines:
-        msg = 'no definition'
-        raise ValueError(msg)
+        raise ValueError('no definition')
     found = get_types_from_msg('\n'.join(lines), msgtype)
     types.register({name: each for name, each in found.items() if name not in types.fielddefs})
     return types
@@ -200,31 +188,29 @@ _MAGIC = {
 def _opened(file: Path, stack: ExitStack) -> Reader:
     """Open one file, which the stack closes; ``InputError`` if it is damaged or another kind."""
     if storage_kind(file) not in KINDS or not file.is_file():
-        msg = (
+        raise InputError(
             f'{file} is no bag: give a rosbag2 folder, an .mcap or .db3 file, or a ROS 1 .bag '
             'file.'
         )
-        raise InputError(msg)
     with file.open('rb') as stream:
         start = stream.read(16)
     if not start.startswith(_MAGIC[file.suffix]):
-        msg = (
+        raise InputError(
             f'{file} {"does not start like" if start else "is empty and not"} a {file.suffix} '
             'file, so it was never finished, is damaged or something else: check where it '
             'came from and copy it again.'
         )
-        raise InputError(msg)
     with _damage_named(file):
         plain = file
         if file.suffix in COMPRESSED:
             plain = Path(stack.enter_context(TemporaryDirectory())) / file.stem
-            most = max(ALWAYS_ALLOWED, LARGEST_RATIO * file.stat().st_size)
+            # Recordings of sensors come to ten or so.
+            most = max(ALWAYS_ALLOWED, 200 * file.stat().st_size)
             with zstd.open(file, 'rb') as packed, plain.open('wb') as unpacked:
                 while part := packed.read1(1 << 20):
                     unpacked.write(part)
                     if unpacked.tell() > most:
-                        msg = f'more than {most} bytes are packed into it'
-                        raise ValueError(msg)
+                        raise ValueError(f'more than {most} bytes are packed into it')
         if plain.suffix == '.db3':
             _check_database(plain)
         reader = rosbag1.Reader(plain) if plain.suffix == '.bag' else rosbag2.Reader(plain)
@@ -246,8 +232,7 @@ def _check_database(file: Path) -> None:
         each[0] not in {'table', 'index'} or 'VIRTUAL' in each[:4] or 'AS' in each
         for each in words
     ):
-        msg = 'it is cut off, or holds more than rows'
-        raise ValueError(msg)
+        raise ValueError('it is cut off, or holds more than rows')
 
 
 @contextmanager
@@ -305,8 +290,7 @@ def _storage_files(path: Path) -> tuple[list[Path], list[str], int]:
             'that ros2 bag record made.'
         )
     if trouble:
-        msg = f'{path} {trouble}'
-        raise InputError(msg)
+        raise InputError(f'{path} {trouble}')
     for file in files:
         # An untrusted folder may link to any file.
         if file.is_symlink():
@@ -324,9 +308,6 @@ def _storage_files(path: Path) -> tuple[list[Path], list[str], int]:
 LARGEST_PART = 256_000_000
 """Bytes of a chunk, or of a message, when it is unpacked."""
 
-LARGEST_RATIO = 200
-"""Of a whole file to what it is packed into; recordings of sensors come to ten or so."""
-
 ALWAYS_ALLOWED = 100_000_000
 """Bytes of a whole file that its ratio does not matter for."""
 
@@ -343,8 +324,7 @@ def unpack(packed: bytes, most: int = LARGEST_PART, *, compression: str = 'zstd'
         left -= len(parts[-1])
         packed = frame.unused_data if frame.eof else b''
     if left <= 0:
-        msg = f'more than {most} bytes are packed into a part of it'
-        raise ValueError(msg)
+        raise ValueError(f'more than {most} bytes are packed into a part of it')
     return b''.join(parts)
 
 

@@ -4,15 +4,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.names import POSITION_TYPES, SENSOR_FIELDS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 
 @dataclass(frozen=True)

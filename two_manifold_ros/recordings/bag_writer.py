@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 import tempfile
@@ -12,9 +13,6 @@ from typing import Any, Literal, TYPE_CHECKING
 from two_manifold_ros.errors import bags_wanted, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-    from types import TracebackType
-
     from typing_extensions import Self
 
 
@@ -34,16 +32,11 @@ class BagWriter:
     The bag is written beside the target and moved there when the block ends without an
     exception, so a broken run leaves nothing behind; one that is killed leaves a hidden folder.
     ``mcap`` is compressed with zstd. Topics that are ``latched`` are offered with transient-local
-    durability, which ``ros2 bag play`` then keeps for late subscribers. ``InputError`` says why
-    the bag cannot be written.
+    durability, which ``ros2 bag play`` then keeps for late subscribers.
     """
 
     def __init__(
-        self,
-        path: str | Path,
-        *,
-        storage: Storage = 'mcap',
-        latched: Collection[str] = (),
+        self, path: str | Path, *, storage: Storage = 'mcap', latched: Collection[str] = ()
     ) -> None:
         self._target, self._storage, self._latched = Path(path), storage, latched
         self._types: dict[str, str] = {}
@@ -101,12 +94,7 @@ class BagWriter:
                 raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             with self._writing():
                 self._writer.close()
@@ -120,11 +108,10 @@ class BagWriter:
         try:
             yield
         except OSError as error:
-            msg = (
+            raise InputError(
                 f'{self._target}: the bag cannot be written ({error.strerror}); make room, or '
                 'choose another folder'
-            )
-            raise InputError(msg) from error
+            ) from error
 
     def write(self, topic: str, msgtype: str, stamp_ns: int, message: Mapping[str, Any]) -> None:
         """Write one message given as a nested dict of its fields, see `MessageBuilder`."""

@@ -4,18 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from struct import Struct
-from typing import Any, TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.names import frame_name, POSITION_FIELDS
 from two_manifold_ros.recordings.recording import IMU_CHANNELS, IMU_VECTORS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 Decode: TypeAlias = Callable[[bytes], tuple[int, str, tuple[float, ...]]]
 """From serialised bytes to the stamp in ns, the frame_id and the numbers."""
@@ -38,22 +34,17 @@ NOT_GIVEN = -1.0
 
 
 def _vectors_cdr(raw: bytes) -> tuple[int, str, tuple[float, ...]]:
-    """
-    Decode a ``sensor_msgs/Imu`` in plain CDR, five times faster than a general decoder.
-
-    The doubles are aligned to eight bytes behind the one variable part, ``frame_id``.
-    ``InputError`` says that it is not plain CDR.
-    """
+    """Decode a ``sensor_msgs/Imu`` in plain CDR, five times faster than a general decoder."""
     layout = _CDR.get(raw[:2])
     if layout is None:
-        msg = (
+        raise InputError(
             f'An Imu message starts with {raw[:4].hex()}, which is not plain CDR: record it '
             f'again with a middleware that uses CDR.'
         )
-        raise InputError(msg)
     header, vector = layout
     seconds, nanoseconds, length = header.unpack_from(raw, _ENCAPSULATION)
     text = _ENCAPSULATION + header.size
+    # Aligned to eight bytes behind the one variable part.
     doubles = text + length + -(header.size + length) % 8
     # As `frame_name`, for each sample.
     frame_id = raw[text : text + length - 1].decode('utf-8', 'replace').lstrip('/')
@@ -129,12 +120,11 @@ def fields_decoder(
                     found = found[int(name)] if name.isdecimal() else getattr(found, name)
                 values.append(float(found))
             except (AttributeError, IndexError, TypeError, ValueError) as error:
-                msg = (
+                raise InputError(
                     f'{topic}: a message has no number in its field {".".join(way)}; name fields '
                     'of its type, such as twist.linear.x, or velocity.1 of a JointState with two '
                     'joints or more'
-                )
-                raise InputError(msg) from error
+                ) from error
         found, stamp_ns, frame_id = message, 0, ''
         for inner in (None, *parts):
             found = found if inner is None else getattr(found, inner, None)
@@ -161,11 +151,10 @@ def imu_decoder(
     if ',' in field:
         fields = tuple(each.strip() for each in field.split(','))
         if len(fields) != len(IMU_CHANNELS) or not all(fields):
-            msg = (
+            raise InputError(
                 f'--imu-topic {topic}:{field}: name the field with a sensor_msgs/Imu in it, or '
                 'six fields, acceleration x, y, z and angular rate x, y, z, with commas'
             )
-            raise InputError(msg)
         return fields_decoder(deserialise, topic, msgtype, fields)
     if field:
         fields = tuple(f'{field}.{name}' for name in IMU_CHANNELS)
@@ -194,9 +183,7 @@ class SensorTopic:
     """A topic of a sensor beside the IMU, such as a magnetometer or the speed of a wheel."""
 
     name: str
-    fields: tuple[
-        str, ...
-    ] = ()  # numbers of a message that count; those usual for the type if none
+    fields: tuple[str, ...] = ()  # numbers of a message that count; the usual ones if none
 
     @classmethod
     def parse(cls, text: str) -> SensorTopic:
@@ -204,11 +191,10 @@ class SensorTopic:
         name, colon, listed = text.partition(':')
         fields = tuple(each.strip() for each in listed.split(',')) if colon else ()
         if not name or not all(fields):
-            msg = (
+            raise InputError(
                 f'sensor topic {text!r}: write the name of a topic or TOPIC:FIELD,... '
                 'such as /magnetometer:magnetic_field.x'
             )
-            raise InputError(msg)
         return cls(name, fields)
 
     @property
@@ -242,12 +228,11 @@ class SensorTopic:
             for topic, known in zip(topics, trained, strict=True)
         ):
             taken = ', '.join(each.written for each in trained) or 'none'
-            msg = (
+            raise InputError(
                 f'{setting} names {", ".join(each.written for each in topics)}, but the model '
                 f'takes {taken}; name a topic for each in this order, alone or with its fields, '
                 'or none'
             )
-            raise InputError(msg)
         return tuple(
             cls(topic.name, known.fields) for topic, known in zip(topics, trained, strict=True)
         )

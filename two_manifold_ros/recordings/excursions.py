@@ -1,22 +1,15 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Find positions of a drive that no speed of the drive explains.
-
-How fast the vehicle drives and how much its positions tremble is learned from the drive itself,
-from medians, which a few wrong positions do not move.
-"""
+"""Find positions of a drive that no speed of it explains, by medians that these do not move."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Bools, Floats, Ints
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 FARTHEST_M = 1e8
 """Farthest from the origin that a coordinate may be, metres: twice the way around the earth."""
@@ -27,17 +20,11 @@ LATE_NS = 500_000_000
 SPEEDS = 2.0
 """Times the fastest driving that a step may be fast: late stamps double the speed of a step."""
 
-TREMBLES = 10.0
-"""Times the median tremble that a step may be long beside; normal noise reaches six times."""
-
 WINDOW = 5
 """Steps whose median is a speed, which two wrong ones do not move; three in a row are driving."""
 
 BELIEVED = 10
 """Positions that have to agree to be believed after a jump, beside those of the time it takes."""
-
-MOST_PIECES = 2_000
-"""Pieces back to which a piece is compared, for time: more jumps in a row are not one fault."""
 
 
 @dataclass(frozen=True)
@@ -163,15 +150,13 @@ def _reach(drives: list[_Drive]) -> Reach | None:
         trembles.append(np.linalg.norm(places[1:-1] - between, axis=1))
     every = np.concatenate(trembles)
     tremble_m = float(np.median(every)) if len(every) else 0.0
-    return Reach(SPEEDS * fastest, TREMBLES * tremble_m, interval_s)
+    # Normal noise reaches six times the median tremble.
+    return Reach(SPEEDS * fastest, 10.0 * tremble_m, interval_s)
 
 
 def _sustained(drive: _Drive, interval_s: float) -> float:
-    """
-    Return the highest median speed that three windows in a row have; 0 if there is none.
-
-    It counts if the vehicle gets half as far as its steps are long, as no parked one does.
-    """
+    """Return the highest median speed that three windows in a row have; 0 if there is none."""
+    # Driving gets half as far as its steps are long, as no parked vehicle does.
     metres, places = drive.metres, drive.places
     if len(metres) < 3 * WINDOW:
         return 0.0
@@ -202,7 +187,8 @@ def _longest_chain(drive: _Drive, reach: Reach) -> Bools:
     previous = np.full(len(begins), -1)
     for piece in range(1, len(begins)):
         first = begins[piece]
-        others = np.arange(max(piece - MOST_PIECES, 0), piece)
+        # For time: more jumps in a row are not one fault.
+        others = np.arange(max(piece - 2_000, 0), piece)
         last = ends[others] - 1
         took = drive.began[first] - drive.ended[last] + drive.held[last]
         apart = np.linalg.norm(places[first] - places[last], axis=1)
@@ -220,9 +206,6 @@ def _longest_chain(drive: _Drive, reach: Reach) -> Bools:
         piece = back
     return kept
 
-
-STILL_NS = 1_000_000_000
-"""Longest time that a place may repeat to the last digit while the vehicle drives."""
 
 HALF_NS = 500_000_000
 """Time over which the IMU is averaged, which takes vibration and noise out and leaves bends."""
@@ -248,7 +231,8 @@ def frozen_places(stamps: Ints, positions: Floats, sampled: Ints, samples: Float
     new = np.flatnonzero(np.append(True, (np.diff(positions[rows], axis=0) != 0).any(axis=1)))
     first, last = rows[new], rows[np.append(new[1:], len(rows)) - 1]
     usual_ns = int(np.median(np.diff(stamps[first]))) if len(first) > 1 else 0
-    runs = np.flatnonzero(stamps[last] - stamps[first] > max(STILL_NS, 5 * usual_ns))
+    # While it drives no place repeats to the last digit for longer.
+    runs = np.flatnonzero(stamps[last] - stamps[first] > max(1_000_000_000, 5 * usual_ns))
     if not len(runs):
         return frozen
     halves, of_half, counts = np.unique(

@@ -4,15 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 from rosbags.interfaces import Nodetype
 from rosbags.typesys import get_typestore, Stores
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Convert: TypeAlias = Callable[..., Any]
 
@@ -40,8 +37,7 @@ class MessageBuilder:
         """Return what makes a message of a dict, put together once: a log has many of a type."""
         if msgtype not in self._converters:
             if msgtype not in self.typestore.fielddefs:
-                msg = f'The message type {msgtype!r} is not one of ROS 2 Jazzy.'
-                raise ValueError(msg)
+                raise ValueError(f'The message type {msgtype!r} is not one of ROS 2 Jazzy.')
             fields = self.typestore.fielddefs[msgtype][1]
             known = {name: self._field(*each) for name, each in fields}
             defaults = {name: default for name, (_, default) in known.items()}

@@ -5,21 +5,18 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from two_manifold_ros.errors import bags_wanted, InputError, of_system
 from two_manifold_ros.names import SENSOR_FIELDS
-from two_manifold_ros.recordings.bag_topics import (
-    choose_position_topic,
-    choose_topic,
-    IMU,
-    SENSOR,
-)
+from two_manifold_ros.recordings.bag_topics import choose_position_topic, choose_topic, IMU, SENSOR
 from two_manifold_ros.recordings.decoding import (
     fields_decoder,
     imu_decoder,
@@ -37,17 +34,14 @@ from two_manifold_ros.recordings.recording import (
 )
 from two_manifold_ros.recordings.satellite_fixes import GEODETIC, NoFixError, positions_of_fixes
 from two_manifold_ros.sources import fetched, is_remote, named, public
+from two_manifold_ros.typing import Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
     from two_manifold_ros.recordings.bag import Bag
     from two_manifold_ros.recordings.bag_topics import Topic
     from two_manifold_ros.recordings.decoding import Decode
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.recordings.ros2_bag import Ros2Bag
-    from two_manifold_ros.typing import Floats, Ints
 
 
 OpenBag: TypeAlias = 'Bag | Ros2Bag'
@@ -92,10 +86,8 @@ def open_bag(path: str | Path) -> Iterator[OpenBag]:
             bag = kind(place)
             stack.enter_context(bag)
             if is_remote(path):
-                bag.path, bag.notes = (
-                    public(path),
-                    [named(note, place, path) for note in bag.notes],
-                )
+                bag.path = public(path)
+                bag.notes = [named(note, place, path) for note in bag.notes]
             yield bag
     except OSError as error:
         cure = 'look at the permissions of its files and folders, and at its disk'
@@ -112,7 +104,7 @@ def read_recording(
     Read the IMU and the positions of one bag, here or at an address, as `fetched` takes it.
 
     Stamps stay as they are; the ``ticks`` folder cleans them. ``progress`` is called now and then
-    with the share of the messages that has been read. ``InputError`` says that the bag cannot be
+    with the share of the messages that has been read. `InputError` says that the bag cannot be
     read, or a topic is missing, ambiguous, or of another type.
     """
     with open_bag(path) as bag:
@@ -264,15 +256,13 @@ class MessageColumns:
             # Neither has taken it yet if the other cannot.
             times = array('q', (stamp, received))
         except InputError as error:
-            msg = f'{self.place}: {error}'
-            raise InputError(msg) from error
+            raise InputError(f'{self.place}: {error}') from error
         # Damaged bytes make a decoder raise almost anything.
         except Exception as error:
-            msg = (
+            raise InputError(
                 f'A message on {self.name} in {self.place} cannot be decoded ({error}): '
                 f'the bag is damaged, copy it again.'
-            )
-            raise InputError(msg) from error
+            ) from error
         self.stamps.append(times[0])
         self.received.append(times[1])
         self._numbers.extend(numbers)
@@ -305,11 +295,10 @@ def collect(
             progress(number / total)
     for each in collected:
         if not each.frames:
-            msg = (
+            raise InputError(
                 f'{bag.path} holds no whole message on {each.name}: choose another topic or '
                 f'recording.'
             )
-            raise InputError(msg)
     return collected
 
 

@@ -4,21 +4,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, TYPE_CHECKING, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.names import MARKS
 from two_manifold_ros.recordings.excursions import explained, usable_places
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from two_manifold_ros.typing import Bools, Floats, Ints
-
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 IMU_VECTORS = ('linear_acceleration', 'angular_velocity')
 IMU_CHANNELS = tuple(f'{vector}.{axis}' for vector in IMU_VECTORS for axis in 'xyz')
@@ -123,11 +119,7 @@ def median_interval_ns(stamps: Ints) -> int:
 
 
 def usual_gap_ns(stamps: Ints) -> int:
-    """
-    Return the length of a gap where no model has one: five usual intervals, at least 0.25 s.
-
-    The usual one is the median of all, or that of ``IN_A_ROW`` where it is longer.
-    """
+    """Return the length of a gap where no model has one: five usual intervals, 0.25 s or more."""
     stamps = stamps[stamps > 0]
     usual = median_interval_ns(stamps)
     steps = np.diff(stamps)

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 import rosbag2_py
@@ -13,10 +15,6 @@ from two_manifold_ros.recordings.bag_topics import damaged, printable, Topic
 from two_manifold_ros.recordings.ros_messages import deserialise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-    from pathlib import Path
-    from types import TracebackType
-
     from typing_extensions import Self
 
 
@@ -34,8 +32,7 @@ class Ros2Bag:
         self.notes: list[str] = []
         if not path.exists() or path.suffix == '.bag':
             cure = 'pip install rosbags for bags of ROS 1' if path.exists() else 'check the path'
-            msg = f'{path} is no bag that rosbag2_py reads: {cure}.'
-            raise InputError(msg)
+            raise InputError(f'{path} is no bag that rosbag2_py reads: {cure}.')
 
     def __enter__(self) -> Self:
         try:
@@ -49,12 +46,7 @@ class Ros2Bag:
             raise damaged(self.path, error) from error
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Do nothing: each reader closes its files when it is no longer used."""
 
     @property

@@ -4,18 +4,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 import importlib
 import re
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from rclpy.serialization import deserialize_message
 
 from two_manifold_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @cache
@@ -31,11 +29,10 @@ def deserialise(raw: bytes, msgtype: str) -> Any:  # noqa: ANN401 - as above
         kind = message_class(msgtype)
     except (ImportError, AttributeError) as error:
         package = msgtype.partition('/')[0].replace('_', '-')
-        msg = (
+        raise InputError(
             f'{msgtype} is not known here: install its package, ros-$ROS_DISTRO-{package}, and '
             'source the setup file of ROS.'
-        )
-        raise InputError(msg) from error
+        ) from error
     return deserialize_message(raw, kind)
 
 

@@ -4,20 +4,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import GeodeticOrigin, PositionStream
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from two_manifold_ros.typing import Bools, Floats, Ints
-
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 # WGS84: equatorial radius in metres, and first eccentricity squared from the flattening.
 _RADIUS_M = 6_378_137.0
@@ -35,17 +30,10 @@ def earth_centred(latitude_deg: Floats, longitude_deg: Floats, altitude_m: Float
 
 
 def east_north(
-    latitude_deg: Floats,
-    longitude_deg: Floats,
-    altitude_m: Floats,
-    origin: GeodeticOrigin,
+    latitude_deg: Floats, longitude_deg: Floats, altitude_m: Floats, origin: GeodeticOrigin
 ) -> Floats:
     """Return positions (N, 2), metres east and north, in the plane tangent at the origin."""
-    centre = earth_centred(
-        np.array([origin.latitude_deg]),
-        np.array([origin.longitude_deg]),
-        np.array([origin.altitude_m]),
-    )
+    centre = earth_centred(*(np.array([each]) for each in vars(origin).values()))
     away = earth_centred(latitude_deg, longitude_deg, altitude_m) - centre
     latitude, longitude = np.radians([origin.latitude_deg, origin.longitude_deg])
     east = np.array([-np.sin(longitude), np.cos(longitude), 0.0])
@@ -120,9 +108,8 @@ def valid_fixes(latitude_deg: Floats, longitude_deg: Floats, status: Floats) -> 
 
 def origin_at(latitude_deg: float, longitude_deg: float, altitude_m: float) -> GeodeticOrigin:
     """Return a fix as the origin of a plane; without an altitude it is on the ellipsoid."""
-    return GeodeticOrigin(
-        latitude_deg, longitude_deg, altitude_m if math.isfinite(altitude_m) else 0.0
-    )
+    height_m = altitude_m if math.isfinite(altitude_m) else 0.0
+    return GeodeticOrigin(latitude_deg, longitude_deg, height_m)
 
 
 def fixes_agree(one: Sequence[float], other: Sequence[float]) -> bool:
@@ -134,11 +121,8 @@ def fixes_agree(one: Sequence[float], other: Sequence[float]) -> bool:
 def choose_origin(
     latitude_deg: Floats, longitude_deg: Floats, altitude_m: Floats
 ) -> GeodeticOrigin:
-    """
-    Return the first of valid fixes (N,) near the median of all, or the nearest, as an origin.
-
-    Receivers report wrong places before they know better.
-    """
+    """Return the first of valid fixes (N,) near the median of all, or the nearest."""
+    # Receivers report wrong places before they know better.
     points = earth_centred(latitude_deg, longitude_deg, np.zeros(len(latitude_deg)))
     away = np.linalg.norm(points - np.median(points, axis=0), axis=1)
     near = np.flatnonzero(away <= ORIGIN_REACH_M)
@@ -159,11 +143,10 @@ def positions_of_fixes(
     latitude, longitude, altitude, status = fixes.T
     valid = valid_fixes(latitude, longitude, status)
     if not valid.any():
-        msg = (
+        raise NoFixError(
             f'{place} holds {len(valid)} messages but no valid fix: choose another recording or '
             f'another topic with --position-topic.'
         )
-        raise NoFixError(msg)
     if origin is None:
         origin = choose_origin(latitude[valid], longitude[valid], altitude[valid])
     heights = np.full(np.count_nonzero(valid), origin.altitude_m)

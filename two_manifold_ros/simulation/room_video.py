@@ -4,29 +4,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.ndimage import zoom
 
+from two_manifold_ros.typing import Floats
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from two_manifold_ros.typing import Floats
-
     Singles = NDArray[np.float32]
     Indices = NDArray[np.intp]
 
 
 class Canvas:
-    """
-    A surface to paint on, in metres from its lower left corner, first in one shade.
-
-    The (rows, columns) ``grey`` is 0 (black) to 1 (white); its first row is the lower edge.
-    """
+    """A surface of ``grey``, 0 black to 1 white, to paint on in metres from the lower left."""
 
     texels_per_metre = 32  # as fine as a pixel of the camera sees the far wall: little is aliased
 
@@ -187,11 +181,7 @@ class Room:
         self._columns = np.array([grid.shape[1] for grid in grids], dtype=np.int32)
 
     def shades(self, eye: Sequence[float], rays: Singles) -> Singles:
-        """
-        Return the (n,) greys, 0 (black) to 1 (white), that are met first along (3, n) rays.
-
-        The eye, (3,) metres, is in the room, above the table; rays have any length but no zeros.
-        """
+        """Return the (n,) greys, 0 to 1, that (3, n) rays from an eye, (3,) metres, meet first."""
         surface, across, up = self.meet(eye, rays)
         # Interpolated between the four texels around the place.
         across = across * np.float32(Canvas.texels_per_metre)
@@ -351,21 +341,12 @@ class RoomWalk:
         return Step(self._angle, 1 if self._ratio > 0.0 else -1, pose)
 
 
-class RoomFrame(NamedTuple):
-    """A (height, width) uint8 picture in grey with the truth beside it, see `Step`."""
-
-    picture: NDArray[np.uint8]
-    angle: float
-    direction: int
-    pose: CameraPose
-
-
 def room_video(
-    seed: int, width: int, height: int, frames_per_circuit: int = RoomWalk.frames_per_circuit
-) -> Iterator[RoomFrame]:
-    """Yield frame after frame without end; the same seed, from 0 on, gives the same frames."""
+    seed: int, width: int, height: int, frames_per_circuit: int
+) -> Iterator[tuple[NDArray[np.uint8], Step]]:
+    """Yield grey pictures (height, width) with the truth, without end, by the seed, from 0 on."""
     camera = RoomCamera(Room(seed), width, height, seed)
     walk = RoomWalk(seed, frames_per_circuit)
     while True:
         step = walk.step()
-        yield RoomFrame(camera.picture(step.pose), *step)
+        yield camera.picture(step.pose), step

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -16,10 +16,7 @@ from scipy.spatial.transform import Rotation
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.names import DRIVERS
 from two_manifold_ros.recordings.recording import GRAVITY
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
-
+from two_manifold_ros.typing import Floats
 
 CONTROL_POINTS = np.array([
     (0.000, 0.000, 0.000, 0), (0.334, 0.000, 0.000, 0), (0.669, 0.000, 0.000, 0),
@@ -153,11 +150,7 @@ POLICIES = dict(
 
 @dataclass(frozen=True)
 class SlotCarSettings:
-    """
-    Choices for one run; the same settings give the same samples bit by bit.
-
-    Raises ``InputError`` if a value is out of range.
-    """
+    """Choices for one run; the same settings give the same samples bit by bit."""
 
     seed: int = 0  # from 0 on; it draws the throttle, bias and noise of the IMU and the camera
     rate_hz: float = 100.0  # IMU samples per second, 1 to 1000 Hz
@@ -191,11 +184,7 @@ class SlotCarSettings:
 
 
 class Throttle:
-    """
-    A throttle with two slow Ornstein-Uhlenbeck processes on it, every ``step_s``.
-
-    ``command`` is what the driver commanded at the start of the last values, 0 to 1.
-    """
+    """A throttle with two slow Ornstein-Uhlenbeck processes on it, in steps of ``step_s``."""
 
     mean = 0.48  # share of the full voltage that the driver holds
     # Standard deviation (share of the mean) and time constant (seconds) at speed_wander 1:
@@ -210,6 +199,7 @@ class Throttle:
             memory, spread_now = math.exp(-step_s / time_s), spread * settings.speed_wander
             scale = spread_now * math.sqrt(1.0 - memory**2)
             self._wanders.append((memory, scale, spread_now * self._random.standard_normal()))
+        # What the driver commanded at the start of the last values, 0 to 1.
         self.command = self.mean
 
     def take(self, count: int, level: float | None = None) -> list[float]:

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 import math
+from pathlib import Path
 from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -16,13 +17,10 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.bag_writer import BagWriter, header_of
 from two_manifold_ros.recordings.recording import HeldStream, ImuStream, PositionStream, Recording
 from two_manifold_ros.simulation.slot_car import Camera, ImuNoise, SlotCar
+from two_manifold_ros.typing import Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from two_manifold_ros.simulation.slot_car import SlotCarSample, SlotCarSettings, Track
-    from two_manifold_ros.typing import Floats, Ints
 
 
 EARTH_FIELD = np.array([0.0, 20e-6, -44e-6])
@@ -30,11 +28,8 @@ EARTH_FIELD = np.array([0.0, 20e-6, -44e-6])
 
 
 def room_field(positions: Floats) -> Floats:
-    """
-    Return the (n, 3) magnetic field at (n, 3) positions in metres, tesla.
-
-    Steel disturbs it: the gradient of a smooth potential, of waves of a metre and more.
-    """
+    """Return the (n, 3) magnetic field at (n, 3) positions in metres, tesla."""
+    # Steel disturbs it: the gradient of a smooth potential, of waves of a metre and more.
     random = np.random.default_rng(7)
     lengths = random.uniform(1.0, 4.0, 12)  # metres
     axes = random.standard_normal((12, 3))
@@ -75,11 +70,7 @@ class FurtherSensor(NamedTuple):
     measure: Callable[[Floats, np.random.Generator, tuple[Floats, Floats, Floats]], Floats]
 
     def reader(self, settings: SlotCarSettings) -> Callable[..., Floats]:
-        """
-        Return what reads it in a run, from positions, quaternions and speeds.
-
-        The same settings give the same readings, and one call or many.
-        """
+        """Return what reads positions, quaternions and speeds, in one call or many alike."""
         random = settings.generator(self.topic)
         drawn = random.standard_normal(len(self.fields))
         return lambda *run: self.measure(drawn, random, run)
@@ -134,8 +125,7 @@ def simulate(
     """
     Drive a number of ``laps``, or a number of IMU ``samples``, on the usual track or another.
 
-    The last sample is the first one that completes the laps. Raises ``InputError`` unless exactly
-    one of the two is given and is at least 1.
+    The last sample is the first one that completes the laps.
     """
     goal = laps if samples is None else samples
     if goal is None or goal < 1 or (laps is not None and samples is not None):
@@ -156,12 +146,7 @@ def simulate(
 
 
 def imu_message(stamp_ns: int, imu: Floats, variances: Floats) -> dict[str, Any]:
-    """
-    Return one ``sensor_msgs/msg/Imu``.
-
-    ``imu`` is (6,), specific force in m/s^2 and angular rate in rad/s; ``variances`` are theirs,
-    "unknown" to ROS if all are zero.
-    """
+    """Return a ``sensor_msgs/msg/Imu`` of (6,) force and rate; variances of 0 are unknown."""
     return {
         'header': header_of(stamp_ns, IMU_FRAME),
         'orientation_covariance': np.array([-1.0] + [0.0] * 8),  # "no orientation"

@@ -4,18 +4,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
 from two_manifold_ros.compilation import compiled, shared
 from two_manifold_ros.recordings.excursions import sustained_speed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from two_manifold_ros.typing import Bools, Floats, Ints
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 class RestRule(NamedTuple):

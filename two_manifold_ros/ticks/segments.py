@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 import itertools
 from typing import TYPE_CHECKING
@@ -15,12 +16,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import IMU_CHANNELS, IN_A_ROW, usual_gap_ns
 from two_manifold_ros.ticks.stamps import average_ticks, judge_stamps, JUMP_BACK_NS
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.recordings.recording import PositionStream, Recording
-    from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 LIMIT_FACTOR = 5.0
@@ -83,8 +82,7 @@ def fit_channels(
     values = np.concatenate([segment.values for segment in segments])
     channels = measure_channels(values, largest, names)
     if not channels.live.any():
-        msg = 'no channel varies during training; record while the vehicle drives'
-        raise InputError(msg)
+        raise InputError('no channel varies during training; record while the vehicle drives')
     return channels
 
 
@@ -134,11 +132,7 @@ def largest_believable(samples: Sequence[Floats]) -> Floats:
 
 
 def absurd_values(samples: Floats, usable: Bools, largest: Floats | None = None) -> Bools:
-    """
-    Return which values (N, 6) of samples, among the usable ones (N,), training refuses.
-
-    Those far beyond the ``largest`` (6,), by default beyond `largest_believable` of the usable.
-    """
+    """Return which values (N, 6) of usable samples are far beyond the ``largest``, or usual."""
     largest = largest_believable([samples[usable]]) if largest is None else largest
     limit = LIMIT_FACTOR * largest + np.finfo(float).tiny
     return np.asarray(usable[:, None] & (np.abs(samples) > limit))

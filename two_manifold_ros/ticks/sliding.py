@@ -6,23 +6,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
 from two_manifold_ros.names import NOVEL
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats, Ints
+from two_manifold_ros.typing import Floats, Ints
 
 
 class NewestRows:
-    """
-    The newest ``most`` rows (c,) of ``count``, each twice in a ring: in one piece and in order.
-
-    In ``twice`` (c, 2 most) they are those before ``end``.
-    """
+    """The newest ``most`` rows (c,), ``twice`` in a ring: in one piece, in order up to ``end``."""
 
     def __init__(self, most: int, channels: int) -> None:
         self.twice, self._most = np.zeros((channels, 2 * most)), most
@@ -42,11 +35,7 @@ class NewestRows:
 
 @compiled
 def slide(distances: Floats, series: Floats, stream: Floats, position: int, width: int) -> None:
-    """
-    Move the window on by one tick and update its (N - w + 1,) squared distances in place.
-
-    The window of ``width`` w starts at ``position``, at least 1, of the ``stream`` (d, L).
-    """
+    """Move a window of ``width`` on to ``position`` of a stream, and its distances in place."""
     last = distances.size - 1
     for j in range(last, 0, -1):
         distances[j] = distances[j - 1]
@@ -85,11 +74,7 @@ def nearest_and_mean(distances: Floats, starts: Ints) -> tuple[float, float]:
 
 
 class SlidingWindow:
-    """
-    The newest observations, compared with the training windows at O(N d) a tick.
-
-    ``starts`` (n,) are the first ticks of the training windows in a contiguous ``series`` (d, N).
-    """
+    """The newest observations, at O(N d) a tick beside windows of a series by their ``starts``."""
 
     def __init__(self, series: Floats, starts: Ints, width: int) -> None:
         self._series, self._starts, self._width = series, starts, width
@@ -188,11 +173,7 @@ class NoveltyScore:
         self._count = 0
 
     def push(self, nearest: float, mean: float, still: int) -> float:
-        """
-        Return the novelty with the newest window; NaN, without a trace, if the distances are.
-
-        Smallest and mean squared distance to the training windows, and ``still`` as in `frozen`.
-        """
+        """Return the novelty with the newest distances, NaN as they are, and ticks of rest."""
         if math.isnan(nearest):
             return math.nan
         anchors, recent, newest = self._anchors, self._recent, contrast(nearest, mean)

@@ -15,16 +15,13 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
 from operator import itemgetter
-from typing import Generic, TYPE_CHECKING, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from two_manifold_ros.compilation import compiled, shared
 from two_manifold_ros.recordings.excursions import LATE_NS
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Bools, Floats, Ints
-
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 JUMP_BACK_NS = LATE_NS
 """Stamps that go back by less are out of order; by more, the clock or the bag jumped back."""
@@ -356,11 +353,7 @@ class TickAverager:
 
 
 def average_ticks(stamps: Ints, samples: Floats, period_ns: int) -> tuple[Ints, Floats]:
-    """
-    Average finite (N, c) samples without gaps over ticks: their ends (T,), ns, and means (T, c).
-
-    The (N,) stamps, ns, increase strictly; the first tick starts at the first one.
-    """
+    """Average samples (N, c) without gaps over ticks from the first one on: ends and means."""
     span_ns = int(stamps[-1] - stamps[0]) if len(stamps) else 0
     averager = TickAverager(samples.shape[1], period_ns, span_ns)
     if span_ns:

@@ -14,21 +14,18 @@ the cache of the processor. Each pair is visited once, for both of its windows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 import itertools
 import os
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 from two_manifold_ros.compilation import subroutine, unlocked
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from two_manifold_ros.typing import Floats, Ints
+from two_manifold_ros.typing import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -83,12 +80,8 @@ class WindowSet:
         return result
 
     def neighbours(self, count: int, threads: int | None = None) -> tuple[Ints, Floats]:
-        """
-        Return indices and squared distances (n, count) of the nearest other windows of each.
-
-        Neighbours, at most n - 1, are sorted by distance; of equal ones by index. The result does
-        not depend on the ``threads``, by default as many as there are processors.
-        """
+        """Return indices and squared distances (n, count) of the nearest others, nearest first."""
+        # Of equal ones the first come first, however many threads there are.
         series, starts, width = self.series, self.starts, self.width
         count = min(count, len(self) - 1)
         if count < 1:

@@ -1,7 +1,3 @@
 # Copyright 2026 The two_manifold_ros developers
 # SPDX-License-Identifier: Apache-2.0
-"""
-Transformed predictive state representations (Boots & Gordon 2011).
-
-Start with `learner.OnlineLearner`; `parameters.TpsrBelief` filters with what it learns.
-"""
+"""Transformed predictive state representations (Boots & Gordon 2011): start with `learner`."""

@@ -5,17 +5,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from two_manifold_ros.errors import InputError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from two_manifold_ros.typing import Floats
-
+from two_manifold_ros.typing import Floats
 
 LARGEST_SQUARE = 1e12
 """Squared length of features above which they are a fault: they should be about one long."""
@@ -105,10 +101,9 @@ class IndicatorFeatures:
         points = check_points(points, self.inputs)
         codes = np.clip(points, 0, self.symbols - 1).astype(np.int64)
         if not np.array_equal(codes, points):
-            msg = (
+            raise InputError(
                 f'a point holds something else than the codes 0 to {self.symbols - 1}; give these'
             )
-            raise InputError(msg)
         weights = self.symbols ** np.arange(self.inputs - 1, -1, -1, dtype=np.int64)
         features = np.zeros((len(points), self.size))
         features[np.arange(len(points)), codes @ weights] = 1.0
@@ -173,8 +168,8 @@ def cosine_features(angles: NDArray[Any], phases: NDArray[Any]) -> Floats:
     Return :math:`\sqrt{2/D} \cos(a + \beta)` as float64, mathematics (2.2).
 
     ``angles`` (n, D), float64 or float32, are overwritten; ``phases`` (D,) are of the same dtype.
-    Raises `InputError` if the rounding of an angle alone passes 1e-3 radians.
     """
+    # The rounding of an angle alone may not pass 1e-3 radians.
     limit = 1e-3 / float(np.finfo(angles.dtype).eps)
     # Written so that a NaN, from an overflow to infinities of both signs, is refused as well.
     if angles.size and not (-limit <= angles.min() and angles.max() <= limit):

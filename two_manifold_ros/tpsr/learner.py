@@ -16,11 +16,10 @@ from scipy.linalg import solve_triangular
 from two_manifold_ros.tpsr.features import LARGEST_SQUARE, squared_length
 from two_manifold_ros.tpsr.parameters import count_states, make_parameters, Tpsr
 from two_manifold_ros.tpsr.thin_svd import Move, ThinSvd
+from two_manifold_ros.typing import Floats, Ints
 
 if TYPE_CHECKING:
     from two_manifold_ros.tpsr.features import FeatureMap
-    from two_manifold_ros.tpsr.parameters import Tpsr
-    from two_manifold_ros.typing import Floats, Ints
 
 
 class ObservationCovariance:
@@ -207,12 +206,8 @@ class OnlineLearner:
         observation: Floats,
         importance: float = 1.0,
     ) -> Move | None:
-        """
-        Take one sample, see `Triples`; return how the bases moved if it completed a fold.
-
-        Passed over are samples that are not finite, with features longer than 1e6
-        (`LARGEST_SQUARE`), or of an importance that is not between 1e-60 and 1e60.
-        """
+        """Take one sample, see `Triples`; return how the bases moved if it completed a fold."""
+        # Passed over are numbers not finite or too large, and importances near zero or infinity.
         features = (test, next_test, history, observation)
         # The sum and not the largest: that of NaN and a number may be the number.
         squares = sum(squared_length(each) for each in features)

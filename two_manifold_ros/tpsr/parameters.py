@@ -13,10 +13,10 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.hmm import shrink_growing_modes
 from two_manifold_ros.tpsr.features import FeatureMap, LARGEST_SQUARE, squared_length
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
     from two_manifold_ros.tpsr.thin_svd import Move
-    from two_manifold_ros.typing import Floats
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,7 @@ def count_states(values: Floats, wanted: int) -> int:
     """Return how many of the wanted states have singular values (r,) that are not rounding."""
     states = int(np.count_nonzero(values[:wanted] > 1e-9 * values.max(initial=0.0)))
     if not states:
-        msg = 'nothing was learned yet; take samples and fold them first'
-        raise InputError(msg)
+        raise InputError('nothing was learned yet; take samples and fold them first')
     return states
 
 
@@ -65,16 +64,14 @@ def make_parameters(
 
     ``operators`` (p + 1, k, k) are those by observation feature and that of the constant.
     ``inverse`` (p, p) is :math:`(\hat\Sigma_{AO,AO}+\lambda nI)^{-1}`, ``weight`` the sum of the
-    weights, n, and ``test_square`` that of squared lengths of tests. Raises `InputError` if the
-    histories hold less than a tenth of the constant.
+    weights, n, and ``test_square`` that of squared lengths of tests.
     """
     whole = float(normaliser @ start)
     if not whole > 0.1 * weight:
-        msg = (
+        raise InputError(
             f'features of histories: what was learned holds {whole / weight:.3g} of the '
             'constant instead of 1; append a constant feature'
         )
-        raise InputError(msg)
     return Tpsr(
         start=start / whole,
         normaliser=normaliser,

@@ -4,12 +4,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
+from two_manifold_ros.typing import Floats
 
 
 class Move(NamedTuple):
@@ -47,11 +46,7 @@ class Split(NamedTuple):
 
 
 class Basis:
-    """
-    Up to ``room`` orthonormal rows of length ``size``, which follow new vectors.
-
-    They are a small matrix times stored rows and vectors, turned when ``PENDING`` vectors wait.
-    """
+    """Up to ``room`` orthonormal rows of length ``size``: a small matrix times stored vectors."""
 
     def __init__(self, room: int, size: int) -> None:
         self._stored = np.zeros((room + PENDING, size))
