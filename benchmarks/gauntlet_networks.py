@@ -42,7 +42,7 @@ from worlds.table import world_named
 from two_manifold_ros.inspection.lag import AUTO
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from worlds.course import Course
     from worlds.network import Corner, Network
@@ -89,7 +89,7 @@ class OneMap(Roads):
     def __init__(
         self,
         network: Network,
-        taught: Sequence[Sequence[Corner]],  # corners of each training drive
+        taught: Mapping[int, Sequence[Corner]],  # corners of each training drive, by its seed
         ahead: Callable[[int, int], Sequence[Corner]],  # of laps and a seed: in another order
         branch_m: float,  # see `Case`
         branched: Callable[[Floats, float], Bools],  # of positions and their rate: where it counts
@@ -101,7 +101,7 @@ class OneMap(Roads):
         self._go, self._stranger = partial(travel, network), stranger
 
     def training(self) -> list[Recording]:
-        return [self._go(each, seed=seed).recording for seed, each in enumerate(self._taught)]
+        return [self._go(each, seed=seed).recording for seed, each in self._taught.items()]
 
     def followed(self) -> Drive:
         return self.with_laps(FOLLOWED_LAPS, day=1, seed=50)[0]
@@ -138,7 +138,7 @@ def _trams() -> OneMap:
     known = tram_network()
     return OneMap(
         known,
-        [rounds(known, [name] * LINE_ROUNDS) for name in known.lines],
+        {seed: rounds(known, [name] * LINE_ROUNDS) for seed, name in enumerate(known.lines)},
         _lines_in_another_order,
         APART_AT_M,
         _on_a_branch,
@@ -186,12 +186,12 @@ def _on_a_branch(truth: Floats, rate_hz: float) -> Bools:
     return np.asarray(apart & (driven - began > DRIVEN_S))
 
 
-def _errands() -> OneMap:
-    """Return the aisles of a yard; errands in another one are none of them."""
+def aisles(first: int = 0) -> OneMap:
+    """Return a yard, its aisles known from drives of four seeds from the ``first`` on."""
     yard, other = Yard(), Yard(4, 5, (11.0, 12.5)).errands(ERRANDS_A_LAP, 3)
     return OneMap(
         yard_network(),
-        [yard.errands(ERRANDS, seed) for seed in range(4)],
+        {seed: yard.errands(ERRANDS, seed) for seed in range(first, first + 4)},
         lambda laps, seed: yard.errands(ERRANDS_A_LAP * laps, 100 + seed),
         # Half as far as two aisles are apart.
         0.5 * min(yard.apart_m),
@@ -294,7 +294,7 @@ def _kart_tracks() -> Routes:
 
 NETWORKS: dict[str, Callable[[], Roads]] = {
     'tram_network': _trams,
-    'yard': _errands,
+    'yard': aisles,
     'kart_tracks': _kart_tracks,
     'both_ways': _both_ways,
 }

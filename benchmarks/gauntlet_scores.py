@@ -229,13 +229,12 @@ def right_one(case: Case, drive: Drive, following: Following) -> dict[str, Any] 
 def _day(model: ModelHead, case: Case, drive: Drive) -> dict[str, Any]:
     following = follow(model, drive)
     known = following.known()
-    every, later = following.summary(known), np.flatnonzero(known)[known.sum() // 2 :]
+    every = following.summary(known)
     which = right_one(case, drive, following)
     return ({'which': which} if which else {}) | {
         'drive': drive.name,
         'rmse_m': every.rmse_m,
         'median_m': every.median_m,
-        'later_rmse_m': following.summary(np.isin(np.arange(len(known)), later)).rmse_m,
         'published': _mean(following.published, known),
         'horizons': following.horizons(model),
     }
@@ -338,12 +337,10 @@ def elsewhere(model: ModelHead, case: Case, drive: Drive) -> dict[str, Any]:
     following = follow(model, drive)
     grace = round(1e9 * max(GRACE_S, GRACE_LAPS * case.lap_s))
     away = _away(drive, following.stamps, grace) & following.filled
-    back = ~_away(drive, following.stamps, 0) & following.filled
     return {
         'drive': drive.name,
         'ticks': int(away.sum()),
         'published': _mean(following.published, away),
-        'published_on_route': _mean(following.published, back),
     }
 
 
@@ -356,16 +353,21 @@ def _away(drive: Drive, stamps: Ints, grace_ns: int) -> Bools:
     return np.asarray(~on[last] & (stamps - since[last] > grace_ns))
 
 
+def extent_m(drive: Drive) -> float:
+    """Return the root mean square distance of a drive from its middle, metres."""
+    truths = drive.truths[np.isfinite(drive.truths).all(axis=1)]
+    return float(np.sqrt(np.square(truths - truths.mean(axis=0)).sum(axis=1).mean()))
+
+
 def moves(model: ModelHead, case: Case) -> dict[str, Any] | None:
     """Return how the filter fared where the vehicle was suddenly elsewhere on its route."""
     drive = case.followed
     window_s = model.window / model.rate_hz
-    truths = drive.truths[np.isfinite(drive.truths).all(axis=1)]
-    apart = APART * float(np.sqrt(np.square(truths - truths.mean(axis=0)).sum(axis=1).mean()))
+    apart_m = APART * extent_m(drive)
     lead_s = min(LEAD_LAPS * case.lap_s, LEAD_MOST_S) + LEAD * window_s
     rows = [
         _moved(follow(model, each), put_ns, model)
-        for each, put_ns in spliced(drive, SPLICES, lead_s, TAIL * window_s, apart, seed=0)
+        for each, put_ns in spliced(drive, SPLICES, lead_s, TAIL * window_s, apart_m, seed=0)
     ]
     if not rows:
         return None
