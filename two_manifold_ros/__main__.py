@@ -5,22 +5,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from importlib import import_module
 import os
 import re
 from signal import SIGINT, SIGPIPE
 import sys
 from types import SimpleNamespace
-from typing import Any, NoReturn, TYPE_CHECKING
+from typing import Any, NoReturn
 
 from two_manifold_ros import __version__
 from two_manifold_ros.errors import BAD_INPUT, did_you_mean, in_words, InputError
 from two_manifold_ros.processes import one_blas_thread, Stopping
 from two_manifold_ros.progress import on_stderr
 from two_manifold_ros.sources import public
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 DESCRIPTION = 'Estimate and predict the position of a vehicle on a route from its IMU.'
 
@@ -157,8 +155,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if wrong := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
             message += did_you_mean(wrong[1], re.findall(r"[^\s',]+", wrong[2]))
-        msg = f'{message}; see {self.prog} --help'
-        raise InputError(msg)
+        raise InputError(f'{message}; see {self.prog} --help')
 
 
 def make_parser(arguments: list[str]) -> argparse.ArgumentParser:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,13 +14,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import BAD_INPUT, in_words, InputError
 from two_manifold_ros.processes import isolate, Stopping, until_ctrl_c
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 DESCRIPTION = 'Simulate, inspect, train, evaluate and filter on live topics: the whole way.'
 MARKER = '.two_manifold_demo'

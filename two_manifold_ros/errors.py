@@ -4,16 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from errno import ENAMETOOLONG
+from pathlib import Path
 import re
 import traceback
-from typing import NoReturn, TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
-
+from typing import NoReturn
 
 BAD_INPUT = 2
 """Exit status of a command for input that it cannot use, as argparse has it."""
@@ -106,8 +103,7 @@ def bags_wanted(*, to_write: bool = False) -> Iterator[None]:
         cure = 'Source the setup file of ROS 2, which has rosbag2_py, or install'
         if to_write:
             lacking, cure = 'written: rosbags cannot', 'Install'
-        msg = (
+        raise InputError(
             f'Bags cannot be {lacking} be imported ({error.name} is missing). {cure} rosbags, '
             'which needs no ROS, with pip install rosbags.'
-        )
-        raise InputError(msg) from error
+        ) from error

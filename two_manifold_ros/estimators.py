@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import suppress
 from numbers import Integral
 from typing import TYPE_CHECKING
 import warnings
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
@@ -20,14 +22,10 @@ from two_manifold_ros.hse_hmm.mkdr import find_predictive_directions, response_f
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import ManifoldLearner, PointSet, RIDGE
 from two_manifold_ros.manifold.selection import FitTransform
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike
     from typing_extensions import Self
-
-    from two_manifold_ros.typing import Floats
 
 
 def checked_rows(name: str, rows: ArrayLike, columns: int | None = None) -> Floats:
@@ -38,8 +36,7 @@ def checked_rows(name: str, rows: ArrayLike, columns: int | None = None) -> Floa
         msg = f'{name} is no matrix of finite real numbers, one sample a row: {error}'
         raise InputError(msg) from error
     if columns is not None and matrix.shape[1] != columns:
-        msg = f'{name} has {matrix.shape[1]} columns, but {columns} were fitted'
-        raise InputError(msg)
+        raise InputError(f'{name} has {matrix.shape[1]} columns, but {columns} were fitted')
     return matrix
 
 
@@ -48,8 +45,7 @@ def numbers_of(y: ArrayLike) -> Floats:
     if not np.iscomplexobj(y):
         with suppress(TypeError, ValueError):
             return np.array(y, dtype=np.float64)
-    msg = 'y is no array of real numbers; give numbers, as many in each row, or NaN'
-    raise InputError(msg)
+    raise InputError('y is no array of real numbers; give numbers, as many in each row, or NaN')
 
 
 class CentredRows:
@@ -72,8 +68,7 @@ class LearnedRows:
             learner = FitTransform(learner)
         elif isinstance(learner, type) or not hasattr(learner, 'fit'):
             cure = 'give one of two_manifold_ros.manifold, or an embedding of scikit-learn'
-            msg = f'learner is {learner!r}, which cannot be fitted; {cure}'
-            raise InputError(msg)
+            raise InputError(f'learner is {learner!r}, which cannot be fitted; {cure}')
         self.name, self.points = name, PointSet(rows)
         self.embedding = learner.fit(self.points)
         self.coordinates = self.embedding.coordinates
@@ -156,8 +151,7 @@ class TwoViews(Estimator, ABC):
         wanted = self.n_components
         if not isinstance(wanted, Integral) or not 1 <= wanted <= shared:
             share = f'X and Y share {shared} directions'
-            msg = f'n_components is {wanted!r}, but {share}; ask for 1 to as many'
-            raise InputError(msg)
+            raise InputError(f'n_components is {wanted!r}, but {share}; ask for 1 to as many')
         self.singular_values_ = values[:wanted]
         # Line 4 of Algorithm 1 scales the coordinates, where it is done.
         scale = np.ones(wanted)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 import json
 import math
@@ -11,12 +12,9 @@ import os
 from pathlib import Path
 import secrets
 import stat
-from typing import Any, IO, TYPE_CHECKING
+from typing import Any, IO
 
 from two_manifold_ros.errors import InputError, of_system, refuse, UnfitError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 DEEPEST = 50
 """Tables within tables of JSON; another reader perhaps could not follow more."""
@@ -95,8 +93,7 @@ def checked(path: str | Path, what: str, cure: str) -> Iterator[None]:
     except OSError as error:
         raise of_system(path, f'the {what} cannot be read', error, cure) from error
     except UnfitError as error:
-        msg = f'{path}: the {what} is refused: {error}; {cure}'
-        raise InputError(msg) from error
+        raise InputError(f'{path}: the {what} is refused: {error}; {cure}') from error
 
 
 def read_bytes(path: str | Path, most: int) -> bytes:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.estimators import checked_rows, Estimator, LearnedRows, numbers_of
@@ -17,12 +18,11 @@ from two_manifold_ros.manifold.independent_components import (
     local_covariances,
     separate,
 )
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
     from typing_extensions import Self
 
-    from two_manifold_ros.typing import Floats
 
 CLOUDS = {'paths': 4, 'ends': 3, 'ball': 3, 'given': 3}
 """Kinds of what is seen around each point, and how many axes these arrays have."""
@@ -102,8 +102,7 @@ class NonlinearICA(Estimator):
             raise InputError(msg)
         clouds, axes = numbers_of(y), CLOUDS[self.clouds]
         if not np.isfinite(clouds).all() or not self.size > 0.0:
-            msg = 'y is no array of finite real numbers, or the size is not positive'
-            raise InputError(msg)
+            raise InputError('y is no array of finite real numbers, or the size is not positive')
         fits = clouds.ndim == axes and len(clouds) == len(rows)
         if not fits or clouds.shape[-1] != rows.shape[1]:
             wanted = f'{axes - 1} axes for each row, the last one as long as the row'

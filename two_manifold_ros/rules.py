@@ -7,15 +7,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 import math
 import re
-from typing import Any, TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from two_manifold_ros.errors import refuse
 from two_manifold_ros.names import NO_ROUTE
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats, Ints
+from two_manifold_ros.typing import Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +29,6 @@ from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Iterator, Sequence
 
 MOST_COLUMNS = 4
 """Horizons in the table; of more, so many evenly spread ones are shown."""
@@ -113,8 +113,7 @@ def run(args: Namespace) -> int:
         found = compare(plan, methods, progress)
     if not found.succeeded:
         reasons = '; '.join(f'{each.name}: {each.failure}' for each in found.results)
-        msg = f'no method worked, so there is nothing to compare ({reasons})'
-        raise InputError(msg)
+        raise InputError(f'no method worked, so there is nothing to compare ({reasons})')
     options.answer(args, found.to_json(), shown_comparison(found), of_comparison(found, args))
     return 0
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 import math
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,6 @@ from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator, Mapping
 
     from two_manifold_ros.model.model import ModelHead
 
@@ -68,8 +68,7 @@ def run(args: Namespace) -> int:
         for option in ('report', 'vehicle', 'start', 'until', 'fixes'):
             if getattr(args, option) is not None:
                 name = option.replace('start', 'from')
-                msg = f'--{name} does not go with --fleet: leave out one of both'
-                raise InputError(msg)
+                raise InputError(f'--{name} does not go with --fleet: leave out one of both')
         from two_manifold_ros.cli.fleet import run_fleet  # noqa: PLC0415 - many drives alone
 
         return run_fleet(args)
@@ -79,11 +78,10 @@ def run(args: Namespace) -> int:
     # A part may be too short to say by itself which route it is of.
     by_route = recordings_by_route(model, options.recordings_of(args, model))
     if args.report and len(by_route) > 1:
-        msg = (
+        raise InputError(
             f'--report is about one route, and the recordings are of {len(by_route)} '
             f'({", ".join(by_route)}): evaluate each route by itself'
         )
-        raise InputError(msg)
     for name, whole in by_route.items():
         parts = [options.part_of(each, args.start, args.until) for each in whole]
         by_route[name] = options.in_step(parts, args, trained_lag(model.routes[name]))
@@ -239,11 +237,10 @@ def run_learn(args: Namespace) -> int:
     )
     for each in recordings:
         if len(each.imu.stamps) < 2:
-            msg = (
+            raise InputError(
                 f'{each.name}: topic {each.imu.topic} has no two IMU samples in the part asked '
                 'for; check --from and --until'
             )
-            raise InputError(msg)
     check_one_plane(recordings)
     lasts_s = sum(each.imu.span_ns * 1e-9 for each in recordings)
     known_s = math.inf if args.positions_until is None else args.positions_until

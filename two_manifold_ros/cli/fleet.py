@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
@@ -38,7 +39,6 @@ from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterator, Sequence
 
     from two_manifold_ros.evaluation.drives import Fleet
     from two_manifold_ros.model.model import AtlasModel, ModelHead
@@ -351,6 +351,5 @@ def without(model: ModelHead, names: Sequence[str]) -> AtlasModel:
         raise InputError(msg)
     left = {name: each for name, each in model.routes.items() if name not in names}
     if not left:
-        msg = 'these are all the routes of the model: remove its file instead'
-        raise InputError(msg)
+        raise InputError('these are all the routes of the model: remove its file instead')
     return atlas_of(left)

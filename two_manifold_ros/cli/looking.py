@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any, TYPE_CHECKING
@@ -24,7 +25,6 @@ from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
 
     from two_manifold_ros.model.model import ModelHead, TrainedModel
 
@@ -111,11 +111,10 @@ def run_info(args: Namespace) -> int:
         options.answer(args, {}, list(shown_model(model)))
     # Its notes on the training may be anything; a filter does not use them.
     except (AttributeError, LookupError, TypeError, ValueError) as error:
-        msg = (
+        raise InputError(
             f'{args.model}: the model can be run, but its notes on the training cannot be read '
             f'({error!r}): see it as it is with --json'
-        )
-        raise InputError(msg) from error
+        ) from error
     return 0
 
 

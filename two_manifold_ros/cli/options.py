@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from argparse import Action, ArgumentTypeError, Namespace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 import json
@@ -26,7 +27,6 @@ from two_manifold_ros.training.settings import FIELDS
 
 if TYPE_CHECKING:
     from argparse import _ArgumentGroup, ArgumentParser
-    from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from two_manifold_ros.cli.verdict import Verdict
@@ -116,8 +116,7 @@ def seconds(text: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        msg = f'{text!r} is no number of seconds'
-        raise ArgumentTypeError(msg)
+        raise ArgumentTypeError(f'{text!r} is no number of seconds')
     return number
 
 
@@ -408,9 +407,8 @@ def part_of(recording: Recording, start_s: float | None, end_s: float | None) ->
     if len(imu.stamps) and not len(part.imu.stamps):
         lasts_s = imu.span_ns * 1e-9
         until = '' if end_s is None else f' --until {end_s:g}'
-        msg = (
+        raise InputError(
             f'{recording.name} has no IMU sample --from {start_s or 0.0:g}{until}: it lasts '
             f'{lasts_s:.1f} s, so choose a part of 0 to {lasts_s:.1f}'
         )
-        raise InputError(msg)
     return part

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import json
 from pathlib import Path
 import sys
@@ -25,7 +26,6 @@ from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
 
 
 HELP = (
@@ -74,11 +74,9 @@ def run(args: Namespace) -> int:
         answer(args, content, lines)
         return 0
     if args.name is None:
-        msg = 'name an experiment; see two-manifold reproduce --list'
-        raise InputError(msg)
+        raise InputError('name an experiment; see two-manifold reproduce --list')
     if args.seed < 0:
-        msg = f'--seed counts sets of draws from 0 on, and {args.seed} is below'
-        raise InputError(msg)
+        raise InputError(f'--seed counts sets of draws from 0 on, and {args.seed} is below')
     chosen = experiments_named(args.name)
     # A missing package shows before anything is computed.
     for experiment in chosen:

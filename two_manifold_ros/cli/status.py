@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from contextlib import nullcontext, suppress
 from importlib import import_module
 import math
@@ -22,7 +23,6 @@ from two_manifold_ros.progress import on_stderr
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Collection, Mapping
 
 HELP = (
     'Print a line for each running filter or updater node, with status, rates, and cause, and '

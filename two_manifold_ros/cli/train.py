@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -30,7 +31,6 @@ from two_manifold_ros.training.train import train_model, with_one_rate, with_rea
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Mapping, Sequence
 
     from two_manifold_ros.model.model import ModelHead, TrainedModel
     from two_manifold_ros.recordings.recording import Recording
@@ -104,13 +104,11 @@ def run(args: Namespace) -> int:
             msg = '--routes names maps: leave it out, or use --method route with positions'
             raise InputError(msg)
         if not args.most_minutes > 0.0:
-            msg = f'--most-minutes {args.most_minutes:g} must be above 0'
-            raise InputError(msg)
+            raise InputError(f'--most-minutes {args.most_minutes:g} must be above 0')
         with options.fleet_of(args) as args.client:
             settings = TrainingSettings(**options.given_settings(args))
             if args.sensor_topic and not isinstance(settings, RouteSettings):
-                msg = f'method {settings.method} takes no --sensor-topic: leave it out'
-                raise InputError(msg)
+                raise InputError(f'method {settings.method} takes no --sensor-topic: leave it out')
             _check_output(Path(args.output))
             # Before the bags are read, which takes long.
             names: list[str] = []
@@ -316,8 +314,7 @@ def _check_output(path: Path) -> None:
         raise InputError(msg)
     folder = path.resolve().parent if path.is_symlink() else path.parent
     if not folder.is_dir():
-        msg = f'The folder {folder} does not exist: make it before training a model.'
-        raise InputError(msg)
+        raise InputError(f'The folder {folder} does not exist: make it before training a model.')
     if path.is_file() and path.stat().st_size:
         with path.open('rb') as file:
             if file.read(len(_ZIP)) != _ZIP:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 import math
 import os
 import shlex
@@ -16,17 +17,16 @@ from two_manifold_ros.hse_hmm.readout import LEVELS
 from two_manifold_ros.inspection.inspecting import folded_warnings, LEAST_PUBLISHED, Report, USEFUL
 from two_manifold_ros.inspection.positions import FEWEST_LAPS, LEAST_DRIVES, WANTED_LAPS
 from two_manifold_ros.names import LAP_FRAME, OURS
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Mapping, Sequence
 
     from two_manifold_ros.comparison.comparing import Comparison
     from two_manifold_ros.evaluation.drives import Total
     from two_manifold_ros.evaluation.evaluate import Evaluation
     from two_manifold_ros.evaluation.online import LearningCurve
     from two_manifold_ros.model.model import ModelHead
-    from two_manifold_ros.typing import Floats
 
 GOOD, FAIR, POOR, UNKNOWN, NO_USE = WORDS = ('good', 'fair', 'poor', 'unknown', 'no use')
 """All words, the best first."""

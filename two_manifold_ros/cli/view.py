@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, ExitStack
 import os
@@ -33,7 +34,6 @@ from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
 
     from bokeh.document import Document
 
@@ -91,8 +91,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Serve until a signal ends it."""
     if args.port is not None and not 0 <= args.port < 2**16:
-        msg = f'--port {args.port} is no port: give a number of 0 to 65535'
-        raise InputError(msg)
+        raise InputError(f'--port {args.port} is no port: give a number of 0 to 65535')
     if args.live is not None:
         return _view_live(args)
     if len(args.files) != 2:
@@ -196,11 +195,10 @@ def _view_live(args: Namespace) -> int:
     try:
         from two_manifold_ros.nodes.watching import watch  # noqa: PLC0415 - only this needs ROS
     except ImportError as error:
-        msg = (
+        raise InputError(
             f'--live listens to nodes and needs ROS 2 ({error}): source its setup file first, or '
             'name a bag'
-        )
-        raise InputError(msg) from error
+        ) from error
     begun_s = monotonic()
     scene = Scene('two-manifold, live', duration_s=None, clock=lambda: monotonic() - begun_s)
     if args.files:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -25,18 +26,20 @@ from two_manifold_ros.inspection.shared_places import positions_apart, SHARED, s
 from two_manifold_ros.interface.assessment import as_the_node, assess_offline, Assessment, CODES
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.excursions import usable_places
-from two_manifold_ros.recordings.recording import median_interval_ns, plane_of, Recording
+from two_manifold_ros.recordings.recording import (
+    median_interval_ns,
+    plane_of,
+    PositionStream,
+    Recording,
+)
 from two_manifold_ros.recordings.satellite_fixes import distance_m, in_plane
 from two_manifold_ros.ticks.segments import positions_at, usable_samples
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.model import ModelHead
-    from two_manifold_ros.recordings.recording import PositionStream
     from two_manifold_ros.training.dataset import Dataset
-    from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 REACH_NS = 250_000_000
@@ -217,20 +220,18 @@ def route_of(recording: Recording, model: ModelHead) -> str:
             tracks = [positions_apart(recording, period_s), each.track]
             shares[name] = float(shared_places(tracks, period_s)[0, 1])
     if not shares:
-        msg = (
+        raise InputError(
             f'{recording.name}: it has no positions in the frame of a route of the model, so its '
             'route is not known: evaluate on recordings with positions in the frames of the '
             'training'
         )
-        raise InputError(msg)
     best = max(shares, key=shares.__getitem__)
     if shares[best] < SHARED:
-        msg = (
+        raise InputError(
             f'{recording.name}: next to none of its places are on a route of the model, driven in '
             'the same direction, so no estimate could be right: two-manifold replay shows whether '
             'the filter stays lost there'
         )
-        raise InputError(msg)
     return best
 
 
@@ -524,11 +525,9 @@ def evaluate(
     names = ', '.join(recording.name for recording in recordings)
     faults = [each.at_end for each in runs if each.at_end.cause not in {'filling', 'waiting'}]
     if faults and not any(len(run.stamps) for run in runs):
-        msg = f'{names}: nothing would have been published: {faults[0].why}'
-        raise NoUseError(msg)
+        raise NoUseError(f'{names}: nothing would have been published: {faults[0].why}')
     if not sum(len(run.seconds_per_tick) for run in runs):
-        msg = f'{names}: there are no two IMU samples to filter; give a longer part'
-        raise InputError(msg)
+        raise InputError(f'{names}: there are no two IMU samples to filter; give a longer part')
     compared = compare(head, recordings, runs)
     if not route:
         return compared
@@ -560,11 +559,10 @@ def compare(
     every, directions = (np.concatenate(each) for each in zip(*found, strict=True))
     if not np.isfinite(every).any():
         names = ', '.join(recording.name for recording in recordings)
-        msg = (
+        raise InputError(
             f'{names}: no estimate has a true position to compare with; give more than one '
             f'window of {model.window / model.rate_hz:.1f} s, with positions'
         )
-        raise InputError(msg)
     published = np.concatenate([run.published for run in runs])
     positions = np.concatenate([run.positions for run in runs])
     covariances = np.concatenate([run.covariances for run in runs])

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from two_manifold_ros.errors import InputError
@@ -33,8 +34,6 @@ from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.laps.timing import live_timer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.recordings.bag_writer import BagWriter
@@ -102,11 +101,10 @@ def replay(
                 due_ns[report] = stamp_ns + period_ns
                 write(report.name, report.msgtype, stamp_ns, build(live, estimate))
     if not written:
-        msg = (
+        raise InputError(
             f'{recording.name}: no tick ends in it, so there is nothing to write; give more than '
             f'one window of {model.window / model.rate_hz:.1f} s'
         )
-        raise InputError(msg)
     ended(assess_offline(live, recording.imu.topic, recording.imu.span_ns))
     return written
 

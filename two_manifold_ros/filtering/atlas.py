@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Sequence
 import itertools
 import math
 from typing import NamedTuple, TYPE_CHECKING
@@ -16,13 +17,11 @@ from two_manifold_ros.filtering.network_lines import Branch, LineState
 from two_manifold_ros.filtering.status import half_axis, StateMachine, TickDiagnostics
 from two_manifold_ros.filtering.tracker import RouteTracker, TickFilter
 from two_manifold_ros.route.belief import RouteBelief
+from two_manifold_ros.typing import Bools, Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from two_manifold_ros.filtering.fixes import Fix
     from two_manifold_ros.model.model import AtlasModel, RouteModel
-    from two_manifold_ros.typing import Bools, Floats
 
 MOST_AWAKE = 3
 """Routes followed at once at most: the route of the estimates, and two more in a search."""

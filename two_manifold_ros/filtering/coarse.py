@@ -10,17 +10,16 @@ routes are beside each other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from two_manifold_ros.compilation import compiled
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.model.model import RouteModel
-    from two_manifold_ros.typing import Bools, Floats, Ints
 
 SPAN_S = 0.2
 """Seconds of an observation, and of a cell at the usual speed, in whole ticks, at least one."""

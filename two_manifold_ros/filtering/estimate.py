@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 import math
 from typing import Final, TYPE_CHECKING
@@ -15,13 +16,11 @@ from two_manifold_ros.filtering.atlas import AtlasTracker
 from two_manifold_ros.filtering.status import EllipseLimits, half_axis, Status, USABLE
 from two_manifold_ros.filtering.tracker import RouteTracker, TickFilter, TpsrTracker, Tracker
 from two_manifold_ros.model.model import AtlasModel, Model, ModelHead, RouteModel, TpsrModel
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from two_manifold_ros.filtering.network_lines import Branch
     from two_manifold_ros.model.path_ahead import Ahead
-    from two_manifold_ros.typing import Floats
 
 
 @dataclass(frozen=True)
@@ -125,8 +124,7 @@ def make_tick_filter(model: ModelHead, *, with_places: bool = False) -> TickFilt
         return Tracker(model)
     if isinstance(model, TpsrModel):
         return TpsrTracker(model)
-    msg = f'no filter runs a {type(model).__name__}'
-    raise TypeError(msg)
+    raise TypeError(f'no filter runs a {type(model).__name__}')
 
 
 WARN_SHARE, ERROR_SHARE = 0.35, 0.7
@@ -153,11 +151,10 @@ def limits_of(model: ModelHead, warn_m: float = 0.0, error_m: float = 0.0) -> El
     error = error_m or ERROR_SHARE * whole_m
     warn = warn_m or min(WARN_SHARE * whole_m, error)
     if not 0.0 < warn <= error:
-        msg = (
+        raise InputError(
             f'ellipse_warn_m is {warn:.3g} m and ellipse_error_m {error:.3g} m, where 0 takes '
             f'what fits the model: set both so that the first is above 0 and not above the second'
         )
-        raise InputError(msg)
     return EllipseLimits(warn, error)
 
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 import math
 import sys
 from typing import TYPE_CHECKING
@@ -32,15 +33,13 @@ from two_manifold_ros.filtering.status import (
 from two_manifold_ros.filtering.status import Verdict as Said
 from two_manifold_ros.ticks.segments import NO_LIMIT, with_shakes
 from two_manifold_ros.ticks.stamps import StampGate, TickAverager, USED, Verdict
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.filtering.fixes import Fix
     from two_manifold_ros.filtering.tracker import TickFilter
     from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.model.vehicle import Vehicle
-    from two_manifold_ros.typing import Floats
 
 
 _FAULTS = ('', 'non_finite', 'out_of_range')

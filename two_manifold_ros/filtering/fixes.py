@@ -14,12 +14,12 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.readout import floors, squared_mahalanobis
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.satellite_fixes import east_north, latitude_longitude
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.recordings.recording import GeodeticOrigin
     from two_manifold_ros.route.route import Route
-    from two_manifold_ros.typing import Floats
 
 NEWEST = 0
 """Stamp of a fix that is of the newest tick, whichever that is."""
@@ -55,11 +55,10 @@ class Fix:
         # Up to rounding, as in another frame.
         positive = a >= 0.0 and d >= 0.0 and (1.0 + 1e-9) * a * d >= b * b
         if not (b == c and positive) or self.heading_variance < 0:
-            msg = (
+            raise InputError(
                 'the covariance of a position fix is none, as it is not symmetric or a variance '
                 'is negative: look at what measures it'
             )
-            raise InputError(msg)
 
     def on_map_of(self, model: ModelHead) -> Fix | None:
         """Return it in the plane of a model, ``None`` if its frame is another one."""

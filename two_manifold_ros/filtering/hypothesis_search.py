@@ -11,6 +11,7 @@ parts, which takes out what shakes and leaves few numbers.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator, Sequence
 import itertools
 import math
 from operator import itemgetter
@@ -21,13 +22,11 @@ import numpy as np
 from two_manifold_ros.filtering.status import Finding
 from two_manifold_ros.recordings.recording import GRAVITY
 from two_manifold_ros.ticks.sliding import contrast, contrast_gap, NewestRows, SMALLEST_RATIO
+from two_manifold_ros.typing import Bools, Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from two_manifold_ros.model.model import TrainedModel
     from two_manifold_ros.ticks.segments import Channels
-    from two_manifold_ros.typing import Bools, Floats
 
 
 class Misconfiguration(NamedTuple):

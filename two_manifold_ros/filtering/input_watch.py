@@ -12,10 +12,10 @@ from two_manifold_ros.filtering.hypothesis_search import HypothesisSearch
 from two_manifold_ros.filtering.status import Finding
 from two_manifold_ros.ticks.rest import unchanged
 from two_manifold_ros.ticks.stamps import JUMP_BACK_NS, TickAverager
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import TrainedModel
-    from two_manifold_ros.typing import Floats
 
 NEVER_NS = -(2**63)
 """The stamp of the newest sample where there is none."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 import itertools
 import math
@@ -14,13 +15,11 @@ import numpy as np
 from two_manifold_ros.compilation import compiled
 from two_manifold_ros.filtering.status import StateMachine
 from two_manifold_ros.route.route import OFF
+from two_manifold_ros.typing import Floats, Indices
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from two_manifold_ros.model.model import NetworkLines
     from two_manifold_ros.route.belief import RouteBelief
-    from two_manifold_ros.typing import Floats, Indices
 
 CLEARLY = 0.5
 """

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, TypeAlias
@@ -12,8 +13,6 @@ from two_manifold_ros.errors import why_it_fails
 from two_manifold_ros.filtering.fixes import Fix
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.typing import Floats

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 import math
@@ -16,8 +17,6 @@ from two_manifold_ros.interface.messages import header, labelled_array, Message
 from two_manifold_ros.names import NO_ROUTE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.filter import Filter
     from two_manifold_ros.model.model import ModelHead

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 import math
 from time import monotonic
@@ -22,8 +23,6 @@ from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.recordings.satellite_fixes import GEODETIC, valid_fixes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.interface.messages import Scene
     from two_manifold_ros.interface.session import Session

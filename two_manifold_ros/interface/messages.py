@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 import math
@@ -13,13 +14,11 @@ import numpy as np
 
 from two_manifold_ros.model.path_ahead import Ahead, PathAhead
 from two_manifold_ros.names import LAP_FRAME
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.model import ModelHead
-    from two_manifold_ros.typing import Floats
 
 
 Message: TypeAlias = dict[str, Any]

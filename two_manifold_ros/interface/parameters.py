@@ -10,6 +10,7 @@ these classes and read them into instances of them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, make_dataclass
 from enum import Enum
 import re
@@ -19,10 +20,6 @@ from two_manifold_ros.errors import did_you_mean
 from two_manifold_ros.interface.messages import BASE_FRAME
 from two_manifold_ros.names import DRIVERS, HORIZONS, LEARNERS, POSITION_TYPES
 from two_manifold_ros.training.settings import FIELDS, Offered
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 Value: TypeAlias = bool | int | float | str | list[int] | list[str]
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 import math
 from pathlib import Path
@@ -27,8 +28,6 @@ from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.decoding import ImuDecoder, SensorTopic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.filtering.fixes import Fix
     from two_manifold_ros.filtering.successor import Sample
@@ -274,11 +273,10 @@ def sensor_topics(model: ModelHead, chosen: FilterParameters) -> tuple[SensorTop
 def check_input(model: ModelHead, path: str) -> None:
     """Raise `InputError` if a model takes no IMU."""
     if not model.channels.of_imu:
-        msg = (
+        raise InputError(
             f'{path}: the model takes {model.channels.names[0]} and similar channels, but this '
             f'node subscribes to an IMU; name a model that was trained on one'
         )
-        raise InputError(msg)
 
 
 def check_successor(model: ModelHead, present: ModelHead, path: str) -> None:
@@ -295,8 +293,7 @@ def check_successor(model: ModelHead, present: ModelHead, path: str) -> None:
         for other in present.routes.values()
     ]
     if '' not in troubles:
-        msg = f'{path}: {troubles[0]}; configure the node with it instead'
-        raise InputError(msg)
+        raise InputError(f'{path}: {troubles[0]}; configure the node with it instead')
 
 
 def _trouble_of(model: ModelHead, present: ModelHead) -> str:

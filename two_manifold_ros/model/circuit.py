@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 import math
@@ -13,12 +14,10 @@ import numpy as np
 
 from two_manifold_ros.compilation import compiled, exact
 from two_manifold_ros.hse_hmm.readout import velocities
+from two_manifold_ros.typing import Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.route.merging import Places
-    from two_manifold_ros.typing import Floats, Ints
 
 
 LIKE_A_LAP = 0.25

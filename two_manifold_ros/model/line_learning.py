@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 import itertools
 from typing import TYPE_CHECKING
@@ -14,13 +15,11 @@ from scipy.spatial import KDTree
 from two_manifold_ros.model.model import NetworkLines, RouteModel
 from two_manifold_ros.route.merging import APART
 from two_manifold_ros.route.route import PLACES_ALONG
+from two_manifold_ros.typing import Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.route.merging import Places
     from two_manifold_ros.route.visits import Passes
-    from two_manifold_ros.typing import Floats, Ints
 
 WHOLE_SHARE = 0.5
 """Share of the usual visits of a line from which on a place is wholly one of the line."""

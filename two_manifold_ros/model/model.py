@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TYPE_CHECKING
 
@@ -37,10 +38,9 @@ from two_manifold_ros.rules import (
     trouble_with,
 )
 from two_manifold_ros.ticks.rest import longest_runs, RestRule
+from two_manifold_ros.typing import Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from two_manifold_ros.manifold.learner import Extension
     from two_manifold_ros.model.circuit import Circuit
     from two_manifold_ros.network.belief import Network
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.ticks.segments import Channels
     from two_manifold_ros.ticks.sliding import NoveltyAnchors
     from two_manifold_ros.tpsr.parameters import Tpsr
-    from two_manifold_ros.typing import Floats, Ints
 
 
 FAST = 1e3
@@ -725,17 +724,15 @@ def atlas_of(routes: Mapping[str, ModelHead]) -> AtlasModel:
     twice = next((name for name, count in lines.items() if count > 1), '')
     if twice:
         owners = [name for name, each in known.items() if twice in {name, *each.route_names}]
-        msg = (
+        raise InputError(
             f'there are two routes or lines of the name {twice}, on the maps '
             f'{" and ".join(sorted(owners))}: give one of them another name (a line gets its name '
             'in training), or take one of the maps out'
         )
-        raise InputError(msg)
     first = next(iter(known.items()))
     for name, each in known.items():
         if trouble := _unlike(each, *first):
-            msg = f'{name}: {trouble}'
-            raise InputError(msg)
+            raise InputError(f'{name}: {trouble}')
     head = {each.name: getattr(members[0], each.name) for each in fields(ModelHead)}
     for longest in ('window', 'max_gap_ns'):
         head[longest] = max(getattr(each, longest) for each in members)

@@ -12,6 +12,7 @@ model.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import hashlib
 import inspect
 import json
@@ -21,6 +22,7 @@ from typing import Any, IO, NamedTuple, TYPE_CHECKING
 import zipfile
 
 import numpy as np
+from numpy.typing import NDArray
 
 from two_manifold_ros.errors import InputError, refuse, UnfitError
 from two_manifold_ros.files import checked, parse_json, replace_file
@@ -59,12 +61,7 @@ from two_manifold_ros.ticks.sliding import NoveltyAnchors
 from two_manifold_ros.tpsr.parameters import Tpsr
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     Arrays = dict[str, NDArray[Any]]
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
 
 
 _SUFFIX = '.npy'
@@ -303,8 +300,7 @@ def model_from(path: str | Path, header: dict[str, Any], arrays: Arrays) -> Mode
             f'{VERSION}; train again'
         )
     if trouble:
-        msg = f'{path}: {trouble}'
-        raise InputError(msg)
+        raise InputError(f'{path}: {trouble}')
     try:
         if form == ATLAS_FORMAT:
             return _build_atlas(path, header, arrays)
@@ -333,8 +329,7 @@ def _build_atlas(path: str | Path, header: dict[str, Any], arrays: Arrays) -> At
     try:
         return atlas_of(members)
     except InputError as error:
-        msg = f'{path}: {error}'
-        raise InputError(msg) from error
+        raise InputError(f'{path}: {error}') from error
 
 
 def _build(kind: type[ModelHead], header: dict[str, Any], arrays: Arrays) -> ModelHead:
@@ -389,8 +384,7 @@ def encode(part: object) -> tuple[dict[str, Any], Arrays]:
             kinds = _PARTS[annotation]
             kind = next((each for each in kinds if kinds[each] is type(value)), None)
             if kind is None:
-                msg = f'{type(value).__name__} has no form in the model file'
-                raise TypeError(msg)
+                raise TypeError(f'{type(value).__name__} has no form in the model file')
             inner, own = encode(value)
             numbers[name] = inner | ({'kind': kind} if kind else {})
             arrays |= {f'{name}.{each}': array for each, array in own.items()}

@@ -11,16 +11,16 @@ estimate from the walk changes evenly.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from two_manifold_ros.typing import Floats
 
+if TYPE_CHECKING:
     from two_manifold_ros.model.model import RouteModel
-    from two_manifold_ros.typing import Floats
 
 SPACING_S, SPACING_M, SPACING_RAD = 0.25, 1.0, math.radians(20.0)
 """Seconds, metres and turn from one pose of a path to the next, at most."""

@@ -21,11 +21,11 @@ from two_manifold_ros.errors import InputError, refuse
 from two_manifold_ros.files import checked, numbers_in, parse_json, read_text, replace_text
 from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.route.route import LIMITS, ON, ON_NEW
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import ModelHead, RouteModel
     from two_manifold_ros.route.belief import RouteBelief
-    from two_manifold_ros.typing import Floats
 
 ANGLES, SCALES, BIASES, SPEED = slice(0, 3), slice(3, 9), slice(9, 15), 15
 """Where a state of 16 numbers holds what; the angles are about the axes of the training."""
@@ -160,11 +160,10 @@ def rotation_of(angles: Floats) -> Floats:
 def check_vehicle(model: ModelHead) -> RouteModel:
     """Return the model if vehicles can be measured against it, or raise ``InputError``."""
     if (route := model.route_model) is None or not model.channels.of_imu:
-        msg = (
+        raise InputError(
             'a vehicle is measured against the map of one route that was learned with an IMU: '
             'name a model of two-manifold train with the default --method'
         )
-        raise InputError(msg)
     return route
 
 

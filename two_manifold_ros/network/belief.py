@@ -13,7 +13,7 @@ that adds up; from anywhere a grid is the same to an IMU, turned or moved.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,10 +30,7 @@ from two_manifold_ros.route.route import (
     STANDS,
 )
 from two_manifold_ros.route.steps import mean_state
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Bools, Floats, Indices, Ints
-
+from two_manifold_ros.typing import Bools, Floats, Indices, Ints
 
 STOPPING = (0.15, 0.3, 0.45, 0.6, 0.75)
 """Speed ratios between standing and driving as usual: of who brakes, lifts or pulls away."""

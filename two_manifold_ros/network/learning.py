@@ -13,6 +13,7 @@ drive that could have been.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 import itertools
 from typing import NamedTuple, TYPE_CHECKING
@@ -24,12 +25,9 @@ from scipy.spatial import cKDTree
 from two_manifold_ros.network.belief import interpolated, misfits, Network
 from two_manifold_ros.route.merging import FINENESS, Places, SPLIT_AT
 from two_manifold_ros.route.visits import around, main_ways, near_stops, Passes, quantiles, ways_of
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from two_manifold_ros.typing import Bools, Floats, Ints
-
     Drive = tuple[Floats, Floats]
     """Positions (T, 2) and observations (T, d)."""
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from ctypes import CDLL
 from dataclasses import replace
@@ -48,8 +49,6 @@ from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.recordings.ros_messages import fill, message_class, to_message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from rclpy.subscription import Subscription
 
     from two_manifold_ros.filtering.estimate import Estimate
@@ -216,11 +215,10 @@ def check_transform() -> None:
     try:
         message_class(TRANSFORM_TYPE)
     except ImportError as error:
-        msg = (
+        raise InputError(
             'Parameter publish_tf is true but the package tf2_msgs is not installed: '
             'install ros-<distro>-tf2-msgs or set publish_tf to false.'
-        )
-        raise InputError(msg) from error
+        ) from error
 
 
 class EstimatePublishers:
@@ -244,11 +242,10 @@ class EstimatePublishers:
         placed: bool = False,
     ) -> None:
         if transform and Topics.POSITION not in builders_of(scene.model):
-            msg = (
+            raise InputError(
                 'publish_tf is true, but the model knows laps and no positions: set publish_tf to '
                 'false, or train with positions'
             )
-            raise InputError(msg)
         create, self._destroy = node.create_publisher, node.destroy_publisher
         if isinstance(node, LifecycleNode):
             create = node.create_lifecycle_publisher

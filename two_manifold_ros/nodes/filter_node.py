@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial, partialmethod
 from time import monotonic, perf_counter_ns
@@ -53,8 +54,6 @@ from two_manifold_ros.nodes.running import declare, read
 from two_manifold_ros.recordings.ros_messages import deserialise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from two_manifold_ros.model.model import ModelHead
 
 
@@ -123,8 +122,7 @@ class FilterNode(BackgroundNode):
             try:
                 validate_topic_name(topic or 'none')
             except NameValidationException as error:
-                msg = f'{name} {topic} is no name of a topic'
-                raise InputError(msg) from error
+                raise InputError(f'{name} {topic} is no name of a topic') from error
         self._failed = False
         # Where there is little to compile with, it takes half a minute.
         compiling = '' if is_compiled() else ' and compiling its filter, which takes a while'
@@ -143,11 +141,10 @@ class FilterNode(BackgroundNode):
             ('mark_topic', ' with laps', laps), ('fix_topic', '', laps or placed)
         ):  # fmt: skip
             if getattr(chosen, name) and not needed:
-                msg = (
+                raise InputError(
                     f'{name} needs a map of a route{what}, which this model has not: leave it '
                     'empty, or use a model of --method route'
                 )
-                raise InputError(msg)
         self._estimates = EstimatePublishers(
             self, scene, transform=chosen.publish_tf, odometry=odometry, laps=laps,
             placed=bool(chosen.fix_topic) and not placed,

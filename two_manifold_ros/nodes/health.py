@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 import math
 from socket import gethostname
 from time import monotonic, perf_counter_ns
@@ -37,8 +38,6 @@ from two_manifold_ros.nodes.callbacks import find_shared, GuardedNode, ImuTopic,
 from two_manifold_ros.recordings.ros_messages import to_message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from two_manifold_ros.interface.session import Arrivals
 
 

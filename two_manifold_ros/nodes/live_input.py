@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Collection
 from functools import partial
 import math
 from time import monotonic
@@ -31,8 +32,6 @@ from two_manifold_ros.recordings.satellite_fixes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
     from rclpy.subscription import Subscription
 
     from two_manifold_ros.adapting.updater_session import UpdaterSession

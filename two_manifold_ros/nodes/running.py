@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable
 import os
 from pathlib import Path
 import sys
@@ -33,8 +34,6 @@ from two_manifold_ros.interface.parameters import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rclpy.node import Node
     from rclpy.parameter import Parameter as Change
 
@@ -73,8 +72,7 @@ def start_middleware(args: list[str] | None) -> None:
         rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
     # Wrong arguments and files of parameters; rclpy has no common class for them but this.
     except RuntimeError as error:
-        msg = f'ROS 2 cannot be started: {error}'
-        raise InputError(msg) from error
+        raise InputError(f'ROS 2 cannot be started: {error}') from error
     if trouble:
         get_logger('two_manifold_ros').warning(trouble)
 
@@ -98,11 +96,10 @@ def declare(
             value = node.declare_parameter(name, parameter.default, descriptor(parameter)).value
         # rclpy raises several unrelated types for a wrong type and for a value out of range.
         except Exception as error:
-            msg = (
+            raise InputError(
                 f'Parameter {name} cannot be used ({error}): give a {parameter.kind}'
                 f'{f", {parameter.constraint}" if parameter.constraint else ""}.'
-            )
-            raise InputError(msg) from error
+            ) from error
         if reason := parameter.refusal(value):
             raise InputError(reason)
 

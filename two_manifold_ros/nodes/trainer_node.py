@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from time import monotonic
 from typing import cast, TYPE_CHECKING
@@ -38,8 +39,6 @@ from two_manifold_ros.recordings.reading import as_recording, MessageColumns, Re
 from two_manifold_ros.recordings.ros_messages import deserialise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from two_manifold_ros.recordings.recording import Recording
 
 
@@ -113,8 +112,7 @@ class LiveRecording:
         """Return the recording until now; an `InputError` says what has not come yet."""
         imu, reference = self._samples, self._positions
         if not self.counts['imu_messages']:
-            msg = f'No IMU message came on {imu.name} yet: remap imu to the driver.'
-            raise InputError(msg)
+            raise InputError(f'No IMU message came on {imu.name} yet: remap imu to the driver.')
         if reference is None or not self.counts['reference_messages']:
             msg = f'No position came on {self._reference.topic} yet: remap reference to its topic.'
             raise InputError(msg)

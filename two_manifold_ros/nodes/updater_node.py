@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
@@ -42,8 +43,6 @@ from two_manifold_ros.nodes.live_input import LiveTopic, ReferenceInput
 from two_manifold_ros.nodes.running import declare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from rclpy.task import Future
 
 
@@ -136,11 +135,10 @@ class UpdaterNode(GuardedNode):
 
     def _start_handover(self, chosen: UpdaterParameters) -> None:
         if not chosen.checkpoint_folder:
-            msg = (
+            raise InputError(
                 f'models are to be handed over to {chosen.filter_node}, but there is no folder '
                 'for them: set the parameter checkpoint_folder'
             )
-            raise InputError(msg)
         # An absolute path, because the filter node opens it too.
         folder, name = Path(chosen.checkpoint_folder).absolute(), f'{chosen.checkpoint_name}.model'
         client = FilterClient(self, chosen.filter_node)

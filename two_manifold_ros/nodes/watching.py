@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import partial
 import math
@@ -24,7 +25,6 @@ from two_manifold_ros.nodes.running import make_executor, start_middleware
 from two_manifold_ros.recordings.ros_messages import message_class, to_message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
     from threading import Event
 
     from rclpy.publisher import Publisher

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 import errno
@@ -38,14 +39,11 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.model.path_ahead import is_dense
 from two_manifold_ros.pages import drawing
 from two_manifold_ros.pages.vehicle import Moment, Scene, Vehicle
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from bokeh.document import Document
     from tornado.httputil import HTTPServerRequest
-
-    from two_manifold_ros.typing import Floats
 
 
 LOOPBACK = '127.0.0.1'

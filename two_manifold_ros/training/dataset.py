@@ -10,6 +10,7 @@ the papers. With stops left out one place has one window, however long the vehic
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 import math
 from typing import TYPE_CHECKING
@@ -38,12 +39,10 @@ from two_manifold_ros.ticks.segments import (
     Segment,
     unmeasured_axes,
 )
+from two_manifold_ros.typing import Bools, Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.training.settings import ObservingSettings, TrainingSettings
-    from two_manifold_ros.typing import Bools, Floats
 
 
 USUAL_RATE_HZ = 20.0
@@ -110,11 +109,10 @@ def build_dataset(
         usual_hz = USUAL_RATE_HZ
     rate_hz = settings.rate_hz or usual_hz
     if rate_hz > 1.25 * native_hz:
-        msg = (
+        raise InputError(
             f'the IMU of {recordings[0].name} runs at {native_hz:.1f} Hz, slower than the '
             f'{rate_hz:g} Hz asked for; choose a lower --rate'
         )
-        raise InputError(msg)
     period_ns = round(1e9 / rate_hz)
     max_gap_ns = longest_step_ns(interval, period_ns)
     # Three seconds: several bends of an indoor track.
@@ -150,11 +148,10 @@ def build_dataset(
         unused = counts['received'] - counts['used']
         aside = f' ({unused} of {counts["received"]} samples cannot be used)' if unused else ''
         needed = f'two windows of {window} ticks ({2 * window / rate_hz:.1f} s)'
-        msg = (
+        raise InputError(
             f'{names}: the longest stretch without a gap is {longest_s:.1f} s{aside}, but '
             f'training needs more than {needed}; record longer or shorten --window'
         )
-        raise InputError(msg)
     if not any_position(kept):
         msg = f'{names}: no position falls into the time of the IMU; check the stamps of both'
         raise InputError(msg)

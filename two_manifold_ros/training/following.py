@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -57,13 +58,11 @@ from two_manifold_ros.training.held_out import (
     Run,
     Validation,
 )
+from two_manifold_ros.typing import Bools, Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.settings import RouteSettings
-    from two_manifold_ros.typing import Bools, Floats
 
 PIECES = 4
 """Pieces of a part whose mean errors are compared at two rates: shorter ones err alike."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 import math
@@ -16,13 +17,11 @@ from two_manifold_ros.hse_hmm.readout import calibrate, Calibration, segment_tar
 from two_manifold_ros.inspection.inspecting import LEAST_PUBLISHED, USEFUL
 from two_manifold_ros.ticks.rest import SLOW_SHARE
 from two_manifold_ros.training.dataset import any_position
+from two_manifold_ros.typing import Bools, Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from two_manifold_ros.route.visits import Passes
     from two_manifold_ros.ticks.segments import Segment
-    from two_manifold_ros.typing import Bools, Floats
 
 Split: TypeAlias = 'tuple[list[Segment], list[Segment]]'
 """A part to fit, and blocks that are held out."""

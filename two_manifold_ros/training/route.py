@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 import itertools
@@ -17,7 +18,7 @@ from two_manifold_ros.model.circuit import learn_circuit
 from two_manifold_ros.model.line_learning import learn_lines
 from two_manifold_ros.model.model import RouteModel, SensedRouteModel
 from two_manifold_ros.network.learning import learn_network
-from two_manifold_ros.recordings.recording import median_interval_ns, Recording
+from two_manifold_ros.recordings.recording import HeldStream, median_interval_ns, Recording
 from two_manifold_ros.route.belief import Sensor
 from two_manifold_ros.route.learning import (
     density,
@@ -50,15 +51,12 @@ from two_manifold_ros.training.summary import (
     join_tracks,
     TWICE,
 )
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from two_manifold_ros.inspection.positions import PositionReport
-    from two_manifold_ros.recordings.recording import HeldStream
     from two_manifold_ros.route.merging import Places
     from two_manifold_ros.training.settings import RouteSettings
-    from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 MOST_TICKS = 3_000

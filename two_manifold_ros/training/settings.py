@@ -135,8 +135,7 @@ class TrainingSettings:
         if cls is TrainingSettings:
             method = method or METHODS[0]
             if method not in RECORDS:
-                msg = f'method is {method}, but must be one of {", ".join(METHODS)}'
-                raise InputError(msg)
+                raise InputError(f'method is {method}, but must be one of {", ".join(METHODS)}')
             cls = RECORDS[method]  # noqa: PLW0642 - as pathlib.Path does
         missing = given.keys() - cls.names()
         if missing and missing <= FIELDS.keys():
@@ -154,8 +153,7 @@ class TrainingSettings:
                 continue
             if not known.allows(value):
                 wanted = f'with method {self.method} it must be {known.allowed}'
-                msg = f'{each.name} is {value}, but {wanted}'
-                raise InputError(msg)
+                raise InputError(f'{each.name} is {value}, but {wanted}')
         ahead = self.horizons
         if not ahead or ahead[0] != 0 or list(ahead) != sorted(set(ahead)):
             msg = f'horizons {",".join(map(str, ahead))!r} must start with 0 and increase'

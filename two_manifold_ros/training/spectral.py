@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 import itertools
 from typing import Any, TYPE_CHECKING
@@ -55,16 +56,14 @@ from two_manifold_ros.training.held_out import (
     Validation,
 )
 from two_manifold_ros.training.summary import check_horizons, head_fields, TWICE
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.manifold.learner import Extension
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.tpsr.parameters import TpsrBelief
     from two_manifold_ros.training.settings import EmbeddedSettings, SpectralSettings
-    from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -149,11 +148,10 @@ def training_windows(
     training = find_training_ticks(series, begins, window)
     count, fewest = len(training.ticks), 50
     if count < fewest:
-        msg = (
+        raise InputError(
             f'only {count} ticks have a whole window of {window} ticks before and after them; '
             f'at least {fewest} are needed: record longer or shorten --window'
         )
-        raise InputError(msg)
     return series, begins, training
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 import math
 from typing import Any, TYPE_CHECKING
 
@@ -30,12 +31,10 @@ from two_manifold_ros.recordings.recording import check_one_plane, Recording
 from two_manifold_ros.ticks.rest import SLOW_SHARE, usual_speed
 from two_manifold_ros.training.dataset import Dataset, RARE_STEP, usual_step
 from two_manifold_ros.training.settings import EmbeddedSettings, TrainingSettings
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from two_manifold_ros.training.held_out import Validation
-    from two_manifold_ros.typing import Floats
 
 
 TWICE = (
@@ -50,22 +49,19 @@ SLOWEST_MPS = 1.0 / (SLOW_SHARE * FAST)
 def check_streams(recordings: Sequence[Recording]) -> None:
     """Refuse recordings without samples or positions, or with several planes or other units."""
     if not recordings:
-        msg = 'there is no recording to train on'
-        raise InputError(msg)
+        raise InputError('there is no recording to train on')
     for recording in recordings:
         if not len(recording.imu.stamps):
             msg = f'{recording.name}: there is no IMU sample in the part asked for; check --until'
             raise InputError(msg)
         if recording.positions is None or not len(recording.positions.stamps):
-            msg = (
+            raise InputError(
                 f'{recording.name}: training needs positions, but there are none in the part '
                 'asked for; name a --position-topic or check --until'
             )
-            raise InputError(msg)
         for stream in (recording.imu, recording.positions):
             if sentence := frame_sentence(stream.topic, stream.frame_id):
-                msg = f'{recording.name}: {sentence}'
-                raise InputError(msg)
+                raise InputError(f'{recording.name}: {sentence}')
     check_one_plane(recordings)
     check_units(recordings)
     for recording in recordings:
@@ -77,23 +73,21 @@ def check_streams(recordings: Sequence[Recording]) -> None:
             continue
         # Their unit is shown by no sensor, but they move as no vehicle in metres does.
         off, limit = ('slower', SLOWEST_MPS) if usual_mps <= SLOWEST_MPS else ('faster', FAST)
-        msg = (
+        raise InputError(
             f'{recording.name}: positions on {recording.positions.topic} usually move at '
             f'{usual_mps:.2g} m/s, {off} than the limit of a model, {limit:g} m/s, so they are '
             'probably not in metres: have the publisher convert to metres, and record a drive'
         )
-        raise InputError(msg)
 
 
 def check_horizons(targets: Floats, settings: TrainingSettings) -> None:
     """Refuse a horizon at which none of the (n, H + 1, 2) targets is known."""
     for column, horizon in enumerate(settings.horizons):
         if not np.isfinite(targets[:, column]).any():
-            msg = (
+            raise InputError(
                 f'no position is known {horizon} ticks after any training tick; shorten '
                 '--horizons, or record positions for longer'
             )
-            raise InputError(msg)
 
 
 def measure_drives(recordings: Sequence[Recording]) -> list[PositionReport]:

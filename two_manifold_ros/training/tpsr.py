@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TYPE_CHECKING
 
@@ -30,15 +31,13 @@ from two_manifold_ros.training.held_out import (
 )
 from two_manifold_ros.training.spectral import novelty_anchors, training_windows
 from two_manifold_ros.training.summary import check_horizons, head_fields
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.ticks.windows import TrainingTicks
     from two_manifold_ros.training.settings import TpsrSettings
-    from two_manifold_ros.typing import Floats
 
 STATES, SPARE = 110, 30
 """
@@ -87,11 +86,10 @@ class RouteTpsr:
         # last states are those of noise, and on slot cars the filter is soon lost for good.
         least = states + SPARE - 1
         if settings.features < least:
-            msg = (
+            raise InputError(
                 f'{settings.features} features are too few for the {states} states of a TPSR; ask '
                 f'for {least} features or more, or for fewer states'
             )
-            raise InputError(msg)
         bandwidth = WINDOW_BANDWIDTH * median_distance(training.pasts)
         windows = fourier_features(width * channels, settings.features, bandwidth, 0)
         bandwidth = factor * median_observation_distance(seen)

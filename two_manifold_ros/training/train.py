@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 import contextlib
 from dataclasses import replace
 import math
@@ -41,8 +42,6 @@ from two_manifold_ros.training.summary import check_streams, measure_drives
 from two_manifold_ros.training.tpsr import LearnedTpsr, train_tpsr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
     from two_manifold_ros.inspection.positions import PositionReport
     from two_manifold_ros.model.model import TrainedModel
 
