@@ -19,6 +19,7 @@ from two_manifold_ros.filtering.status import (
     REJECTED_BEFORE_RESTART,
     TickDiagnostics,
 )
+from two_manifold_ros.filtering.witness import Witness
 from two_manifold_ros.hse_hmm.hmm import Belief, Recollection
 from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, LEVELS, RidgeReadout, SharpenedReadout
 from two_manifold_ros.names import NOVEL
@@ -439,6 +440,7 @@ class RouteTracker(TickFilter):
             self._misfits = np.zeros(model.window)
         else:
             self.belief = RouteBelief(route)
+        self._witness = None if model.network is not None else Witness(route)
         self._lines = None
         if model.lines is not None:
             period_s = model.period_ns * 1e-9
@@ -457,6 +459,8 @@ class RouteTracker(TickFilter):
         if self._lines is not None:
             self._lines.start()
         self._scales.start()
+        if self._witness is not None:
+            self._witness.start()
         self._read = self.belief.read()
         self.seen = 0
 
@@ -509,6 +513,9 @@ class RouteTracker(TickFilter):
         self.seen += 1
         self._read = self.belief.read()
         on_route, driving, unlike = self.belief.shares
+        if self._witness is not None:
+            self._witness.follow(self._now[0], self.belief)
+            on_route *= self._witness.agrees
         self._scales.follow(*self._read, driving)
         broken = max(self._still / self._most_still, beyond, broken)
         full = self.seen >= len(self._recent)

@@ -86,8 +86,12 @@ def prepared(
     # An observation is a parabola in the speed ratio: through that of standing, and at the usual
     # speed through the usual one with a slope that mixes physics and what was learned, which from
     # laps at much the same speed is noise that is extrapolated.
-    usual, gained = likelihood.usual()
-    moving, exponents = usual - likelihood.rest_alone.offset, likelihood.exponents
+    root = np.linalg.inv(likelihood.whitening).T
+    times = len(scale) // channels
+    rest, exponents = (
+        np.tile(each, times) for each in (likelihood.rest_alone.offset, likelihood.exponents)
+    )
+    moving, gained = likelihood.means @ root - rest, likelihood.slopes @ root
     share = np.where(exponents > 0.0, LIMITS.learned_slopes, 1.0)
     gained = exponents * moving + share * (gained - exponents * moving)
     known = vars(likelihood)
@@ -104,8 +108,8 @@ def prepared(
             'levels': -0.5 * np.log(likelihood.noise),
             'heights': likelihood.noise ** (-channels / (tail + channels)),
             'columns': np.ascontiguousarray(likelihood.new_means.T),
-            'bends': np.ascontiguousarray((gained - moving) @ likelihood.new_whitening.T),
-            'at_rest': likelihood.new_whitening @ likelihood.rest_alone.offset,
+            'bends': np.ascontiguousarray((gained - moving) @ likelihood.whitening.T * scale),
+            'at_rest': likelihood.whitening @ rest * scale,
             'slow_from': np.maximum(
                 LIMITS.slowest, LIMITS.surely_fast * slowness / slowness.mean()
             ),

@@ -80,7 +80,7 @@ class Durations(NamedTuple):
     # the later a return to it is recognised.
     piece: float = MEMORIES[-1]
     # Until a vehicle in free motion that is fast enough is taken to drive a slow lap.
-    slow: float = 6.0
+    slow: float = 24.0
 
 
 DURATIONS = Durations()

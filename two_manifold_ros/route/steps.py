@@ -409,28 +409,28 @@ def _measure_slow(buffers: Buffers, usual: Prepared, offset: float, i: int) -> t
     As in `measure` for a new vehicle, about a parabola in the speed ratio in place of a line.
     """
     chances, ratios, spreads = buffers.chances, buffers.ratios, buffers.spreads
-    newest = usual.newest
+    whitened = usual.whitened
     if not chances[i, SLOW] > 0.0:
         return 0.0, -math.inf
-    channels, tail = len(newest), usual.tail
+    degrees, tail = usual.freedom, usual.tail
     scale = tail * usual.noise[i]
     ratio, variance = ratios[i, SLOW], spreads[i, SLOW]
     square, product, steepness = 0.0, 0.0, 0.0
-    for k in range(channels):
+    for k in range(len(whitened)):
         bend = usual.bends[i, k]
-        first = usual.new_means[i, k] - usual.at_rest[k] - bend
-        difference = newest[k] - usual.at_rest[k] - ratio * (first + ratio * bend)
+        first = usual.means[i, k] - usual.at_rest[k] - bend
+        difference = whitened[k] - usual.at_rest[k] - ratio * (first + ratio * bend)
         slope = first + 2.0 * ratio * bend
         square += difference * difference
         product += difference * slope
         steepness += slope * slope
     distance = min(square, LIMITS.farthest)
-    weight = usual.sharpness * (tail + channels) / (scale + distance)
+    weight = usual.sharpness * (tail + degrees) / (scale + distance)
     shrunk = 1.0 + weight * variance * steepness
     left = variance / shrunk
     marginal = max(distance - product * product * weight * left, 0.0)
-    value = channels * usual.levels[i] + offset
-    value -= 0.5 * (tail + channels) * math.log(1.0 + marginal / scale)
+    value = degrees * usual.levels[i]
+    value -= 0.5 * (tail + degrees) * math.log(1.0 + marginal / scale)
     chances[i, SLOW] /= math.sqrt(shrunk)
     if distance < LIMITS.farthest:
         ratios[i, SLOW] = min(max(ratio + left * weight * product, 0.0), LIMITS.fastest)
