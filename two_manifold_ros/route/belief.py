@@ -80,8 +80,6 @@ def prepared(
     hidden = likelihood.means.shape[1] - channels
     weights = np.concatenate([np.full(hidden, likelihood.persistence), np.ones(channels)])
     scale = np.sqrt(weights)
-    # Seconds a metre, up to a factor; their mean over places is that of a lap.
-    slowness = np.abs(motion.tick_lengths)
     slopes = np.ascontiguousarray(likelihood.slopes * scale)
     # An observation is a parabola in the speed ratio: through that of standing, and at the usual
     # speed through the usual one with a slope that mixes physics and what was learned, which from
@@ -110,9 +108,6 @@ def prepared(
             'columns': np.ascontiguousarray(likelihood.new_means.T),
             'bends': np.ascontiguousarray((gained - moving) @ likelihood.whitening.T * scale),
             'at_rest': likelihood.whitening @ rest * scale,
-            'slow_from': np.maximum(
-                LIMITS.slowest, LIMITS.surely_fast * slowness / slowness.mean()
-            ),
             'freedom': float(weights.sum()),
             'calm': calm,
             'slow_means': np.zeros((len(likelihood.gains), channels)),

@@ -57,7 +57,6 @@ class Limits(NamedTuple):
     # of the route above which a vehicle may drive a slow lap: no lane beside it is that fast.
     fastest: float = 3.0
     slowest: float = 0.45
-    surely_fast: float = 0.0
     # Share of the learned slopes in how an observation depends on the speed ratio of a slow lap;
     # the rest is physics.
     learned_slopes: float = 0.3

@@ -108,7 +108,6 @@ class Prepared(NamedTuple):
     columns: Floats
     bends: Floats
     at_rest: Floats
-    slow_from: Floats
     tail: float
     sharpness: float
     persistence: float
@@ -272,19 +271,6 @@ def _restart(
 
 
 @subroutine
-def _above(least: float, mean: float, variance: float) -> tuple[float, float, float]:
-    """Return the share of a normal density above a number, and mean and variance there."""
-    spread = math.sqrt(variance)
-    apart = (least - mean) / spread
-    share = 0.5 * math.erfc(apart / math.sqrt(2.0))
-    if share < LIMITS.nothing:
-        return 0.0, least, 0.0
-    hazard = math.exp(-0.5 * apart * apart) / math.sqrt(2.0 * math.pi) / share
-    left = max(1.0 + apart * hazard - hazard * hazard, 0.0)
-    return share, mean + spread * hazard, variance * left
-
-
-@subroutine
 def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bits
     buffers: Buffers, known: Known, forward: float, push: float, observed: bool, elsewhere: float,
     count: int,
@@ -305,7 +291,7 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
     """
     chances, ratios, spreads = buffers.chances, buffers.ratios, buffers.spreads
     order, moved, jumped = buffers.order, buffers.moved, buffers.jumped
-    motion, switching, usual = known.motion, known.switching, known.likelihood
+    motion, switching = known.motion, known.switching
     exchanges, jumps, stops = switching.exchanges, switching.jumps, switching.stops
     resting, halts, moving, rolling, unfound = buffers.carry
     # While nothing is observed, nothing says that a vehicle which stood still does.
@@ -358,19 +344,10 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
                     found = unfound * max(switching.finds - part, 0.0)
                     left -= found
                     part += found
-                if h == FREE and t == SLOW:
-                    likely, own, rest = _above(usual.slow_from[i], ratio, variance)
-                    apart = max(abs(ratio - 1.0) - 2.0 * spread, 0.0)
-                    # What may be the usual speed is.
-                    likely *= 1.0 - math.exp(-0.5 * apart * apart / (variance + spread * spread))
-                    left += part * (1.0 - likely)
-                    part *= likely
-                    chances[i, t] += chance * part
-                    ratios[i, t] += chance * part * own
-                    spreads[i, t] += chance * part * (own * own + rest)
-                    continue
-                if (h == FREE and t in (ON_NEW, STANDS)) or (h == SLOW and t == ON_NEW):
+                if (h == FREE and t in (ON_NEW, SLOW, STANDS)) or (h == SLOW and t == ON_NEW):
                     apart = ratio if t == STANDS else max(abs(ratio - 1.0) - 2.0 * spread, 0.0)
+                    if t == SLOW:
+                        apart = max(LIMITS.slowest - ratio, 0.0)
                     near = math.exp(-0.5 * apart * apart / (variance + spread * spread))
                     likely = near
                     if h == FREE and t == ON_NEW:
