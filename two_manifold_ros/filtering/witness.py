@@ -34,40 +34,42 @@ def compare(
     observation: Floats, chances: Floats, ratios: Floats, active: Indices, known: Any,  # noqa: ANN401
 ) -> float:  # fmt: skip
     """
-    Return how well observations and what was expected correlate, with the newest (d,).
+    Return the correlation of what is observed, with the newest (d,), and what was expected.
 
-    It is expected at places and speed ratios (P, 7). ``known`` are the whitening (d, d), means and
-    slopes (P, d) of a place, the ``gain`` of the newest, the variance ``unseen``; and updated, the
-    ``middles`` (2, d) of what is expected and observed, and their second ``moments`` (3,).
+    It is expected at places and speed ratios (P, 7), of which some are ``active``. ``known`` are
+    the whitening (d, d) of an observation, the means and slopes (P, d) of the places, the
+    ``gain`` of the newest, and the variance ``unseen``; ``expected`` (d,) is scratch. Updated are
+    the ``middles`` (2, d) of what is expected and observed, and their ``moments`` (3,).
     """
-    whitening, means, slopes, gain, unseen, middles, moments = known
+    whitening, means, slopes, gain, unseen, expected, middles, moments = known
+    expected[:] = 0.0
     total, stands = 0.0, 0.0
     for i in active:
         stands += chances[i, STANDS]
         for h in range(SLOW + 1):
-            total += chances[i, h]
-    if total > LIMITS.least_share:
+            chance = chances[i, h]
+            if chance > LIMITS.least_share:
+                total += chance
+                apart = ratios[i, h] - 1.0
+                for k in range(len(expected)):
+                    expected[k] += chance * (means[i, k] + apart * slopes[i, k])
+    if total > 0.0:
+        # Standing it meets no bends.
         gain *= 1.0 - stands
         moments *= 1.0 - gain
         kept = gain * (1.0 - gain)
-        for k in range(len(observation)):
-            expected, seen = 0.0, 0.0
+        for k in range(len(expected)):
+            seen = -middles[1, k]
             for c in range(k + 1):
                 seen += whitening[k, c] * observation[c]
-            for i in active:
-                for h in range(SLOW + 1):
-                    if chances[i, h] > LIMITS.faint:
-                        at = means[i, k] + (ratios[i, h] - 1.0) * slopes[i, k]
-                        expected += chances[i, h] / total * at
-            expected -= middles[0, k]
-            seen -= middles[1, k]
-            middles[0, k] += gain * expected
+            awaited = expected[k] / total - middles[0, k]
+            middles[0, k] += gain * awaited
             middles[1, k] += gain * seen
-            moments[0] += kept * expected * expected
+            moments[0] += kept * awaited * awaited
             moments[1] += kept * seen * seen
-            moments[2] += kept * expected * seen
+            moments[2] += kept * awaited * seen
     alone = (moments[0] + unseen) * (moments[1] + unseen)
-    return (moments[2] + unseen) / math.sqrt(alone)
+    return float((moments[2] + unseen) / math.sqrt(alone))
 
 
 class Witness:
@@ -80,17 +82,17 @@ class Witness:
 
     def __init__(self, route: Route) -> None:
         likelihood = route.likelihood
-        means = likelihood.new_means
+        means, channels = likelihood.new_means, likelihood.channels
         variance = float(means.var(axis=0).sum())
-        noise = likelihood.channels * float(likelihood.noise.mean())
+        noise = channels * float(likelihood.noise.mean())
         self._least = REACH * math.sqrt(variance / (variance + noise))
-        self._middles, self._moments = np.zeros((2, means.shape[1])), np.zeros(3)
+        self._middles, self._moments = np.zeros((2, channels)), np.zeros(3)
         self._known = (
-            np.ascontiguousarray(likelihood.new_whitening), np.ascontiguousarray(means),
-            np.ascontiguousarray(likelihood.new_slopes), likelihood.persistence / MEMORIES,
-            UNSEEN * variance, self._middles, self._moments,
+            likelihood.new_whitening, means, likelihood.new_slopes,
+            likelihood.persistence / MEMORIES, UNSEEN * variance, np.zeros(channels),
+            self._middles, self._moments,
         )  # fmt: skip
-        self.start()
+        self.agrees = True
 
     def start(self) -> None:
         """Forget everything."""
@@ -99,8 +101,7 @@ class Witness:
 
     def follow(self, observation: Floats, belief: RouteBelief) -> None:
         """Take an observation (d,) and the belief after it."""
-        agreement = compare(
+        correlation = compare(
             observation, belief.chances, belief.ratios, belief.support, self._known
         )
-        self.agrees = agreement >= self._least
-        self.agreement = agreement
+        self.agrees = correlation >= self._least
