@@ -440,7 +440,8 @@ class RouteTracker(TickFilter):
             self._misfits = np.zeros(model.window)
         else:
             self.belief = RouteBelief(route)
-        self._witness = None if model.network is not None else Witness(route)
+        # The places of a network are told apart by what shakes.
+        self._witness = None if self._network is not None else Witness(route)
         self._lines = None
         if model.lines is not None:
             period_s = model.period_ns * 1e-9

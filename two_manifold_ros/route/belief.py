@@ -43,7 +43,6 @@ from two_manifold_ros.route.route import (
     Route,
     RouteGeometry,
     RouteLikelihood,
-    RouteMotion,
     ROWS,
     SETTLED,
     STANDS,
@@ -72,9 +71,7 @@ def plain(group: Any) -> Any:  # noqa: ANN401 - any nested tuple of arrays
     return tuple(map(plain, group)) if isinstance(group, tuple) else group
 
 
-def prepared(
-    likelihood: RouteLikelihood, motion: RouteMotion, starts: Floats, calm: float
-) -> Prepared:
+def prepared(likelihood: RouteLikelihood, starts: Floats, calm: float) -> Prepared:
     """Lay out a likelihood; ``starts`` and ``calm`` as in `Prepared`."""
     channels, tail = likelihood.channels, likelihood.tail
     hidden = likelihood.means.shape[1] - channels
@@ -225,7 +222,7 @@ class RouteBelief:
         calm = max(float(np.linalg.norm(resting)), 1e-9)
         starts = route.switching.beginnings.sum(axis=1)
         known = Known(
-            likelihood=prepared(likelihood, motion, starts, calm),
+            likelihood=prepared(likelihood, starts, calm),
             geometry=unsigned(route.geometry),
             motion=motion,
             switching=route.switching,
@@ -478,7 +475,7 @@ class _Heard:
         likelihood = sensor.likelihood
         starts = route.switching.beginnings.sum(axis=1)
         # Its readings measure no acceleration.
-        self.stream = prepared(likelihood, route.motion, starts, 1.0)
+        self.stream = prepared(likelihood, starts, 1.0)
         self.known = plain((self.stream, route.readout.states, route.motion.ratio_spread))
         channels = sensor.channels
         self.live = np.flatnonzero(channels.live)

@@ -77,12 +77,11 @@ class Prepared(NamedTuple):
     logarithm of the ``noise`` (P,); ``heights`` (P,) those of the densities of a new vehicle: one
     over the noise to the power with which it enters.
 
-    On a slow lap ``bends`` (P, d) are half the second derivatives of the new means by the speed
-    ratio, ``at_rest`` (d,) the whitened observation of a standing vehicle, and ``slow_from`` (P,)
-    the speed ratio from which on a vehicle may drive one. ``freedom`` is the number of features
-    that count for a settled vehicle, ``calm`` the spread of the forward acceleration that a
-    standing vehicle reads, m/s^2. ``starts`` (2,) are the chances that drives of the training
-    started rolling and standing.
+    On a slow lap ``bends`` (P, f) are half the second derivatives of the means by the speed
+    ratio, and ``at_rest`` (f,) the weighted features of a standing vehicle. ``freedom`` is the
+    number of features that count for a settled vehicle, ``calm`` the spread of the forward
+    acceleration that a standing vehicle reads, m/s^2. ``starts`` (2,) are the chances that drives
+    of the training started rolling and standing.
 
     Of the stream, ``gains`` (m,) are the shares of an observation in the ``slow_means`` (m, d);
     its ``features`` (f,) are ``whitened`` by ``whitening`` (f, f), and the observation alone, to
@@ -379,11 +378,11 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
 
 
 @subroutine
-def _measure_slow(buffers: Buffers, usual: Prepared, offset: float, i: int) -> tuple[float, float]:
+def _measure_slow(buffers: Buffers, usual: Prepared, i: int) -> tuple[float, float]:
     """
     Update the cell of a slow lap at a place; return its log-likelihood, and the whole one.
 
-    As in `measure` for a new vehicle, about a parabola in the speed ratio in place of a line.
+    As in `measure` for a settled vehicle, about a parabola in the speed ratio in place of a line.
     """
     chances, ratios, spreads = buffers.chances, buffers.ratios, buffers.spreads
     whitened = usual.whitened
@@ -443,7 +442,7 @@ def measure(
         logs[a, FREE], logs[a, STANDS] = nowhere.anything, nowhere.stands
         scale = tail * usual.noise[i]
         inverse_scale = 1.0 / scale
-        logs[a, SLOW], slow = _measure_slow(buffers, usual, offset, i)
+        logs[a, SLOW], slow = _measure_slow(buffers, usual, i)
         largest = max(largest, slow)
         for new in range(2):
             if not (chances[i, ON + new] > 0.0 or chances[i, OFF + new] > 0.0):
