@@ -516,7 +516,6 @@ class RouteTracker(TickFilter):
         on_route, driving, unlike = self.belief.shares
         if self._witness is not None:
             self._witness.follow(self._now[0], self.belief)
-            on_route *= self._witness.agrees
         self._scales.follow(*self._read, driving)
         broken = max(self._still / self._most_still, beyond, broken)
         full = self.seen >= len(self._recent)
@@ -530,6 +529,7 @@ class RouteTracker(TickFilter):
             unlike=unlike,
             stays_off=self._network is not None,
             unlikely=evidence < self._least_evidence and driving > 0.5,
+            disagrees=self._witness is not None and not self._witness.agrees,
         )
 
     def read(self) -> tuple[Floats, Floats]:
