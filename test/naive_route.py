@@ -3,7 +3,7 @@
 """The filter on a route, one cell after another, and merging of passes step by step."""
 
 import numpy as np
-from scipy.stats import norm, truncnorm
+from scipy.stats import norm
 
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.route.route import Density, Route, RouteLikelihood
@@ -13,7 +13,7 @@ Array = np.ndarray
 ROWS = ('on', 'on new', 'slow', 'free motion', 'stands', 'off', 'off new')
 JUMPED = ('on new', 'off', 'off new')
 FASTEST, USUAL_RATIOS = 3.0, 3.0
-SLOWEST, SURELY_FAST, LEARNED_SLOPES = 0.45, 1.1, 0.3
+SLOWEST, LEARNED_SLOPES = 0.45, 0.3
 
 Cell = tuple[float, float, float]
 """Probability, and mean and variance of the speed ratio."""
@@ -107,23 +107,10 @@ class NaiveBelief:
         pull = forward - ratio**2 * self.motion.pulls[place] - at_rest
         return float(pull * self.motion.tick_lengths[place])
 
-    def fast_enough(self, place: int, ratio: float, variance: float) -> Cell:
-        """Return the share that is fast enough for a slow lap and not usual, and its moments."""
-        spread = max(variance, 1e-6) ** 0.5
-        edge = (self.slow_from(place) - ratio) / spread
-        if norm.sf(edge) < 1e-12:
-            return 0.0, 0.0, 0.0
-        mean, left = truncnorm.stats(edge, np.inf, ratio, spread)
-        usual = self.motion.ratio_spread
-        apart = max(abs(ratio - 1.0) - 2.0 * usual, 0.0)
-        other = 1.0 - np.exp(-0.5 * apart**2 / (spread**2 + usual**2))
-        return float(norm.sf(edge) * other), float(mean), float(left)
-
-    def too_slow(self, row: str, ratio: float, variance: float) -> float:
-        """Return the share of a tick that ends a slow lap because none is as slow."""
-        below = max(SLOWEST - ratio, 0.0) if row == 'slow' else 0.0
-        near = np.exp(-0.5 * below**2 / (variance + self.motion.ratio_spread**2))
-        return float((1.0 - near) * self.leads('free motion', 'on new'))
+    def fast_enough(self, ratio: float, variance: float) -> float:
+        """Return how likely laps are driven at this speed ratio."""
+        below = max(SLOWEST - ratio, 0.0)
+        return float(np.exp(-0.5 * below**2 / (variance + self.motion.ratio_spread**2)))
 
     def settles(self, forward: float | None, place: int) -> float:
         """Return the probability that who is at rest stands: twice that of as hard a push."""
@@ -154,6 +141,8 @@ class NaiveBelief:
         if (row, other) in {('free motion', 'on new'), ('slow', 'on new')}:
             apart = max(abs(ratio - 1.0) - 2.0 * self.motion.ratio_spread, 0.0)
             chance *= np.exp(-0.5 * apart**2 / (variance + usual))
+        if (row, other) == ('free motion', 'slow'):
+            chance *= self.fast_enough(ratio, variance)
         if (row, other) == ('free motion', 'on new'):
             change = self.change(forward, place, ratio) / max(self.motion.usual_change, 1e-6)
             chance *= np.exp(-0.5 * change**2)
@@ -176,17 +165,16 @@ class NaiveBelief:
             for other in set(ROWS) - {row}:
                 part, found = self.goes(row, other, place, (1.0, ratio, variance), forward), ratio
                 spread = variance
-                if (row, other) == ('free motion', 'slow'):
-                    share, found, spread = self.fast_enough(place, ratio, variance)
-                    part *= share
-                elif 'stands' in {row, other}:
+                if 'stands' in {row, other}:
                     found = spread = 0.0
                 to.append((other, (part, found, spread)))
             jumped = self.switching.jumps[ROWS.index(row)]
             jumped = jumped * (self.rolling if row == 'free motion' else 1.0)
             gone = self.leads(row, 'elsewhere')
             gone *= self.moving if row in {'slow', 'free motion'} else 1.0
-            gone += self.too_slow(row, ratio, variance)
+            if row == 'slow':
+                ends = self.leads('free motion', 'on new')
+                gone += (1.0 - self.fast_enough(ratio, variance)) * ends
             stays = 1.0 - gone - jumped.sum() - sum(part for _, (part, *_) in to)
             for other, (part, *rest) in [*to, (row, (stays, ratio, variance))]:
                 come[other, place].append((chance * part, *rest))
@@ -260,7 +248,7 @@ class NaiveBelief:
             if row in {'free motion', 'stands'}:
                 logs[at] = sharpness * (stands if row == 'stands' else anything)
             elif row == 'slow':
-                logs[at], cells[at] = self.seen_slow(place, cell, lasting)
+                logs[at], cells[at] = self.seen_slow(place, cell)
             else:
                 logs[at], cells[at] = self.seen_at(row, place, cell, lasting)
         return logs, cells, (stands, moves, anything)
@@ -318,25 +306,21 @@ class NaiveBelief:
         log, updated = self.seen_with(rest, slope, weights.sum(), place, level, cell)
         return log, updated if here == ratio - 1.0 else (chance, ratio, variance)
 
-    def slow_from(self, place: int) -> float:
-        """Return the speed ratio from which on a vehicle may drive a slow lap."""
-        slowness = np.abs(self.motion.tick_lengths)
-        return float(max(SLOWEST, SURELY_FAST * slowness[place] / slowness.mean()))
-
-    def seen_slow(self, place: int, cell: Cell, lasting: float) -> tuple[float, Cell]:
+    def seen_slow(self, place: int, cell: Cell) -> tuple[float, Cell]:
         """As `seen_at`, by a parabola through the reading at rest, in the channels themselves."""
-        whitening, rest = self.likelihood.new_whitening, self.likelihood.rest_alone.offset
-        usual = np.linalg.solve(whitening, self.likelihood.new_means[place])
-        learned = np.linalg.solve(whitening, self.likelihood.new_slopes[place])
-        physics = self.likelihood.exponents * (usual - rest)
-        steep = (1.0 - LEARNED_SLOPES) * physics + LEARNED_SLOPES * learned
+        (means, observation), of = self.features(), self.likelihood
+        whitening, kinds = of.whitening, 1 + len(of.gains)
+        rest, exponents = (np.tile(each, kinds) for each in (of.rest_alone.offset, of.exponents))
+        usual = np.linalg.solve(whitening, of.means[place])
+        learned = np.linalg.solve(whitening, of.slopes[place])
+        steep = (1.0 - LEARNED_SLOPES) * exponents * (usual - rest) + LEARNED_SLOPES * learned
         # Through the reading at rest, the usual one and its slope there.
         solved = np.linalg.solve([[1.0, 1.0], [1.0, 2.0]], np.array([usual - rest, steep]))
         expected = rest + solved[0] * cell[1] + solved[1] * cell[1] ** 2
-        slope = whitening @ (solved[0] + 2.0 * solved[1] * cell[1])
-        apart = whitening @ (self.seen[-1] - expected)
-        level = self.likelihood.new_level + lasting
-        return self.seen_with(apart, slope, float(len(apart)), place, level, cell)
+        weights = np.repeat([of.persistence, 1.0], [len(means), len(observation)])
+        slope = weights**0.5 * (whitening @ (solved[0] + 2.0 * solved[1] * cell[1]))
+        apart = weights**0.5 * (whitening @ (np.concatenate([means, observation]) - expected))
+        return self.seen_with(apart, slope, weights.sum(), place, 0.0, cell)
 
     def seen_with(
         self, rest: Array, slope: Array, count: float, place: int, level: float, cell: Cell

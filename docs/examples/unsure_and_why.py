@@ -10,8 +10,7 @@ It prints::
       20 s  unsure              unlikely
       21 s  input rejected      stuck
       27 s  tracking
-      40 s  unsure              unlikely
-      42 s  lost                off_route
+      40 s  lost                disagrees
       44 s  input rejected      turned_about_z
       53 s  tracking
 """

@@ -113,6 +113,7 @@ CASES = {
     'off_route_warn': ([GOOD._replace(off_route=0.2)], Status.UNSURE, 'probability of 20%'),
     'off_route': ([OFF], Status.LOST, 'probability of 70%'),
     'off_network': ([OFF._replace(stays_off=True)], Status.LOST, 'probability of 70%'),
+    'disagrees': ([GOOD._replace(disagrees=True)], Status.LOST, 'newest bends'),
     'unmodelled_motion': ([GOOD._replace(unlike=0.7)], Status.UNSURE, 'probability of 70%'),
     'reversed': ([GOOD._replace(finding=REFUSING)], Status.REFUSED, 'turn it back'),
     'biased': ([GOOD._replace(finding=DOUBTFUL)], Status.UNSURE, 'calibrate it'),

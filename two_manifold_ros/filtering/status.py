@@ -101,6 +101,10 @@ CAUSES = {
         'the vehicle is off the trained route, or was moved along it, with a probability of '
         '{off_route:.0%}: drive on along it; else compare route, direction and mounting'
     ),
+    'disagrees': (
+        'the newest bends are not those of the believed place and speed: drive on along the '
+        'trained route; else compare route, direction and mounting'
+    ),
     'off_network': (
         'the motion fits no way from where the drives of the training begin (with a '
         'probability of {off_route:.0%}), or was not seen from there on, as after a gap: bring '
@@ -139,6 +143,7 @@ class TickDiagnostics(NamedTuple):
     is ``standing`` all is of the last tick before. ``off_route`` is the probability that the
     vehicle is not on the trained route, or on no way of a network from where drives begin, where
     it ``stays_off`` until the filter starts again; ``unlike`` that it moves unlike all training.
+    What was observed for some bends ``disagrees`` with what the belief expected, see `Witness`.
     An observation is ``unlikely`` if it is less likely than any on held-out parts of the training.
     After a gap the filter is ``recovering`` until ``seen`` ticks fill the window. A position fix
     that was right before this tick, with the probability ``fix_agrees``, is ``fix_m`` metres from
@@ -156,6 +161,7 @@ class TickDiagnostics(NamedTuple):
     standing: bool = False
     stays_off: bool = False
     unlikely: bool = False
+    disagrees: bool = False
     window_full: bool = False
     recovering: bool = False
     located: bool = False
@@ -279,6 +285,7 @@ class StateMachine:
             (novel, Status.LOST, 'novelty'),
             (self._contradictions >= REJECTED_BEFORE_RESTART, Status.LOST, 'innovation'),
             (off_route, Status.LOST, 'off_network' if shown.stays_off else 'off_route'),
+            (shown.disagrees, Status.LOST, 'disagrees'),
             (shown.ellipse_m > self._limits.error_m, unknown,
              'converging' if self._searching else 'diverged'),
             (shown.outside, unknown, 'outside'),

@@ -20,6 +20,7 @@ from two_manifold_ros.filtering.status import (
     REJECTED_BEFORE_RESTART,
     TickDiagnostics,
 )
+from two_manifold_ros.filtering.witness import Witness
 from two_manifold_ros.hse_hmm.hmm import Belief, Recollection
 from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, LEVELS, RidgeReadout, SharpenedReadout
 from two_manifold_ros.names import NOVEL
@@ -458,6 +459,8 @@ class RouteTracker(TickFilter):
             self._misfits = np.zeros(model.window)
         else:
             self.belief = RouteBelief(route)
+        # The places of a network are told apart by what shakes.
+        self._witness = None if self._network is not None else Witness(route)
         self._lines = None
         if model.lines is not None:
             period_s = model.period_ns * 1e-9
@@ -476,6 +479,8 @@ class RouteTracker(TickFilter):
         if self._lines is not None:
             self._lines.start()
         self._scales.start()
+        if self._witness is not None:
+            self._witness.start()
         self._read = self.belief.read()
         self.seen = 0
 
@@ -505,8 +510,9 @@ class RouteTracker(TickFilter):
         if float(np.minimum(before, belief.weights).sum()) < JUMPS:
             # It is at other places: what was seen on the way to them says nothing any more.
             self._scales.pause()
-            if self._lines is not None:
-                self._lines.start()
+            for each in (self._witness, self._lines):
+                if each is not None:
+                    each.start()
         if self._lines is not None:
             self._lines.follow(0)
             self.lines = self._lines.read()
@@ -557,6 +563,8 @@ class RouteTracker(TickFilter):
         self.seen += 1
         self._read = self.belief.read()
         on_route, driving, unlike = self.belief.shares
+        if self._witness is not None:
+            self._witness.follow(self._now[0], self.belief)
         self._scales.follow(*self._read, driving)
         broken = max(self._still / self._most_still, beyond, broken)
         full = self.seen >= len(self._recent)
@@ -570,6 +578,7 @@ class RouteTracker(TickFilter):
             unlike=unlike,
             stays_off=self._network is not None,
             unlikely=evidence < self._least_evidence and driving > 0.5,
+            disagrees=self._witness is not None and not self._witness.agrees,
         )
 
     def read(self) -> tuple[Floats, Floats]:

@@ -43,7 +43,6 @@ from two_manifold_ros.route.route import (
     Route,
     RouteGeometry,
     RouteLikelihood,
-    RouteMotion,
     ROWS,
     SETTLED,
     STANDS,
@@ -72,22 +71,22 @@ def plain(group: Any) -> Any:  # noqa: ANN401 - any nested tuple of arrays
     return tuple(map(plain, group)) if isinstance(group, tuple) else group
 
 
-def prepared(
-    likelihood: RouteLikelihood, motion: RouteMotion, starts: Floats, calm: float
-) -> Prepared:
+def prepared(likelihood: RouteLikelihood, starts: Floats, calm: float) -> Prepared:
     """Lay out a likelihood; ``starts`` and ``calm`` as in `Prepared`."""
     channels, tail = likelihood.channels, likelihood.tail
     hidden = likelihood.means.shape[1] - channels
     weights = np.concatenate([np.full(hidden, likelihood.persistence), np.ones(channels)])
     scale = np.sqrt(weights)
-    # Seconds a metre, up to a factor; their mean over places is that of a lap.
-    slowness = np.abs(motion.tick_lengths)
     slopes = np.ascontiguousarray(likelihood.slopes * scale)
     # An observation is a parabola in the speed ratio: through that of standing, and at the usual
     # speed through the usual one with a slope that mixes physics and what was learned, which from
     # laps at much the same speed is noise that is extrapolated.
-    usual, gained = likelihood.usual()
-    moving, exponents = usual - likelihood.rest_alone.offset, likelihood.exponents
+    root = np.linalg.inv(likelihood.whitening).T
+    times = len(scale) // channels
+    rest, exponents = (
+        np.tile(each, times) for each in (likelihood.rest_alone.offset, likelihood.exponents)
+    )
+    moving, gained = likelihood.means @ root - rest, likelihood.slopes @ root
     share = np.where(exponents > 0.0, LIMITS.learned_slopes, 1.0)
     gained = exponents * moving + share * (gained - exponents * moving)
     known = vars(likelihood)
@@ -104,11 +103,8 @@ def prepared(
             'levels': -0.5 * np.log(likelihood.noise),
             'heights': likelihood.noise ** (-channels / (tail + channels)),
             'columns': np.ascontiguousarray(likelihood.new_means.T),
-            'bends': np.ascontiguousarray((gained - moving) @ likelihood.new_whitening.T),
-            'at_rest': likelihood.new_whitening @ likelihood.rest_alone.offset,
-            'slow_from': np.maximum(
-                LIMITS.slowest, LIMITS.surely_fast * slowness / slowness.mean()
-            ),
+            'bends': np.ascontiguousarray((gained - moving) @ likelihood.whitening.T * scale),
+            'at_rest': likelihood.whitening @ rest * scale,
             'freedom': float(weights.sum()),
             'calm': calm,
             'slow_means': np.zeros((len(likelihood.gains), channels)),
@@ -231,7 +227,7 @@ class RouteBelief:
         calm = max(float(np.linalg.norm(resting)), 1e-9)
         starts = route.switching.beginnings.sum(axis=1)
         known = Known(
-            likelihood=prepared(likelihood, motion, starts, calm),
+            likelihood=prepared(likelihood, starts, calm),
             geometry=unsigned(route.geometry),
             motion=motion,
             switching=route.switching,
@@ -528,7 +524,7 @@ class _Heard:
         likelihood = sensor.likelihood
         starts = route.switching.beginnings.sum(axis=1)
         # Its readings measure no acceleration.
-        self.stream = prepared(likelihood, route.motion, starts, 1.0)
+        self.stream = prepared(likelihood, starts, 1.0)
         self.known = plain((self.stream, route.readout.states, route.motion.ratio_spread))
         channels = sensor.channels
         self.live = np.flatnonzero(channels.live)

@@ -79,8 +79,9 @@ class Durations(NamedTuple):
     # That a piece of another road lasts: the longer, the fewer other roads pass for the route, and
     # the later a return to it is recognised.
     piece: float = MEMORIES[-1]
-    # Until a vehicle in free motion that is fast enough is taken to drive a slow lap.
-    slow: float = 6.0
+    # Until a vehicle in free motion that is fast enough is taken to drive a slow lap. With 6 to
+    # 100 laps are followed alike, and other roads the less, the longer it is.
+    slow: float = 24.0
 
 
 DURATIONS = Durations()

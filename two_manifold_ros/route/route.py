@@ -53,11 +53,9 @@ class Limits(NamedTuple):
     # beyond which the smaller is nothing.
     farthest: float = 1e4
     most_apart: float = 100.0
-    # Speed ratios: the largest; the one below which no lap is a slow one; and times the mean speed
-    # of the route above which a vehicle may drive a slow lap: no lane beside it is that fast.
+    # Speed ratios: the largest; and the one below which no lap is a slow one.
     fastest: float = 3.0
     slowest: float = 0.45
-    surely_fast: float = 1.1
     # Share of the learned slopes in how an observation depends on the speed ratio of a slow lap;
     # the rest is physics.
     learned_slopes: float = 0.3

@@ -77,12 +77,11 @@ class Prepared(NamedTuple):
     logarithm of the ``noise`` (P,); ``heights`` (P,) those of the densities of a new vehicle: one
     over the noise to the power with which it enters.
 
-    On a slow lap ``bends`` (P, d) are half the second derivatives of the new means by the speed
-    ratio, ``at_rest`` (d,) the whitened observation of a standing vehicle, and ``slow_from`` (P,)
-    the speed ratio from which on a vehicle may drive one. ``freedom`` is the number of features
-    that count for a settled vehicle, ``calm`` the spread of the forward acceleration that a
-    standing vehicle reads, m/s^2. ``starts`` (2,) are the chances that drives of the training
-    started rolling and standing.
+    On a slow lap ``bends`` (P, f) are half the second derivatives of the means by the speed
+    ratio, and ``at_rest`` (f,) the weighted features of a standing vehicle. ``freedom`` is the
+    number of features that count for a settled vehicle, ``calm`` the spread of the forward
+    acceleration that a standing vehicle reads, m/s^2. ``starts`` (2,) are the chances that drives
+    of the training started rolling and standing.
 
     Of the stream, ``gains`` (m,) are the shares of an observation in the ``slow_means`` (m, d);
     its ``features`` (f,) are ``whitened`` by ``whitening`` (f, f), and the observation alone, to
@@ -108,7 +107,6 @@ class Prepared(NamedTuple):
     columns: Floats
     bends: Floats
     at_rest: Floats
-    slow_from: Floats
     tail: float
     sharpness: float
     persistence: float
@@ -272,19 +270,6 @@ def _restart(
 
 
 @subroutine
-def _above(least: float, mean: float, variance: float) -> tuple[float, float, float]:
-    """Return the share of a normal density above a number, and mean and variance there."""
-    spread = math.sqrt(variance)
-    apart = (least - mean) / spread
-    share = 0.5 * math.erfc(apart / math.sqrt(2.0))
-    if share < LIMITS.nothing:
-        return 0.0, least, 0.0
-    hazard = math.exp(-0.5 * apart * apart) / math.sqrt(2.0 * math.pi) / share
-    left = max(1.0 + apart * hazard - hazard * hazard, 0.0)
-    return share, mean + spread * hazard, variance * left
-
-
-@subroutine
 def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bits
     buffers: Buffers, known: Known, forward: float, push: float, observed: bool, elsewhere: float,
     count: int,
@@ -305,7 +290,7 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
     """
     chances, ratios, spreads = buffers.chances, buffers.ratios, buffers.spreads
     order, moved, jumped = buffers.order, buffers.moved, buffers.jumped
-    motion, switching, usual = known.motion, known.switching, known.likelihood
+    motion, switching = known.motion, known.switching
     exchanges, jumps, stops = switching.exchanges, switching.jumps, switching.stops
     resting, halts, moving, rolling, unfound = buffers.carry
     # While nothing is observed, nothing says that a vehicle which stood still does.
@@ -358,19 +343,10 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
                     found = unfound * max(switching.finds - part, 0.0)
                     left -= found
                     part += found
-                if h == FREE and t == SLOW:
-                    likely, own, rest = _above(usual.slow_from[i], ratio, variance)
-                    apart = max(abs(ratio - 1.0) - 2.0 * spread, 0.0)
-                    # What may be the usual speed is.
-                    likely *= 1.0 - math.exp(-0.5 * apart * apart / (variance + spread * spread))
-                    left += part * (1.0 - likely)
-                    part *= likely
-                    chances[i, t] += chance * part
-                    ratios[i, t] += chance * part * own
-                    spreads[i, t] += chance * part * (own * own + rest)
-                    continue
-                if (h == FREE and t in (ON_NEW, STANDS)) or (h == SLOW and t == ON_NEW):
+                if (h == FREE and t in (ON_NEW, SLOW, STANDS)) or (h == SLOW and t == ON_NEW):
                     apart = ratio if t == STANDS else max(abs(ratio - 1.0) - 2.0 * spread, 0.0)
+                    if t == SLOW:
+                        apart = max(LIMITS.slowest - ratio, 0.0)
                     near = math.exp(-0.5 * apart * apart / (variance + spread * spread))
                     likely = near
                     if h == FREE and t == ON_NEW:
@@ -402,35 +378,35 @@ def switch(  # noqa: C901, PLR0912, PLR0915 - split, it is compiled to other bit
 
 
 @subroutine
-def _measure_slow(buffers: Buffers, usual: Prepared, offset: float, i: int) -> tuple[float, float]:
+def _measure_slow(buffers: Buffers, usual: Prepared, i: int) -> tuple[float, float]:
     """
     Update the cell of a slow lap at a place; return its log-likelihood, and the whole one.
 
-    As in `measure` for a new vehicle, about a parabola in the speed ratio in place of a line.
+    As in `measure` for a settled vehicle, about a parabola in the speed ratio in place of a line.
     """
     chances, ratios, spreads = buffers.chances, buffers.ratios, buffers.spreads
-    newest = usual.newest
+    whitened = usual.whitened
     if not chances[i, SLOW] > 0.0:
         return 0.0, -math.inf
-    channels, tail = len(newest), usual.tail
+    degrees, tail = usual.freedom, usual.tail
     scale = tail * usual.noise[i]
     ratio, variance = ratios[i, SLOW], spreads[i, SLOW]
     square, product, steepness = 0.0, 0.0, 0.0
-    for k in range(channels):
+    for k in range(len(whitened)):
         bend = usual.bends[i, k]
-        first = usual.new_means[i, k] - usual.at_rest[k] - bend
-        difference = newest[k] - usual.at_rest[k] - ratio * (first + ratio * bend)
+        first = usual.means[i, k] - usual.at_rest[k] - bend
+        difference = whitened[k] - usual.at_rest[k] - ratio * (first + ratio * bend)
         slope = first + 2.0 * ratio * bend
         square += difference * difference
         product += difference * slope
         steepness += slope * slope
     distance = min(square, LIMITS.farthest)
-    weight = usual.sharpness * (tail + channels) / (scale + distance)
+    weight = usual.sharpness * (tail + degrees) / (scale + distance)
     shrunk = 1.0 + weight * variance * steepness
     left = variance / shrunk
     marginal = max(distance - product * product * weight * left, 0.0)
-    value = channels * usual.levels[i] + offset
-    value -= 0.5 * (tail + channels) * math.log(1.0 + marginal / scale)
+    value = degrees * usual.levels[i]
+    value -= 0.5 * (tail + degrees) * math.log(1.0 + marginal / scale)
     chances[i, SLOW] /= math.sqrt(shrunk)
     if distance < LIMITS.farthest:
         ratios[i, SLOW] = min(max(ratio + left * weight * product, 0.0), LIMITS.fastest)
@@ -466,7 +442,7 @@ def measure(
         logs[a, FREE], logs[a, STANDS] = nowhere.anything, nowhere.stands
         scale = tail * usual.noise[i]
         inverse_scale = 1.0 / scale
-        logs[a, SLOW], slow = _measure_slow(buffers, usual, offset, i)
+        logs[a, SLOW], slow = _measure_slow(buffers, usual, i)
         largest = max(largest, slow)
         for new in range(2):
             if not (chances[i, ON + new] > 0.0 or chances[i, OFF + new] > 0.0):
