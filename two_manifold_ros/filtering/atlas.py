@@ -274,9 +274,8 @@ class AtlasTracker(TickFilter):
         # Once one was known, none takes its place before it has seen a window, or a fix.
         full = [each for each in heard if routes[each].is_known]
         # A tracker compares its route with unknown roads, the coarse belief routes with each
-        # other; where all are followed it has nothing to add.
-        known = 1.0 if len(self.awake) == len(routes) else np.sqrt(self._coarse.shares)
-        odds = chances * known
+        # other: at another speed ratio one follows a road of similar bends for a while.
+        odds = chances * np.sqrt(self._coarse.shares)
         few = full if full and (self._found or routes[chosen].odds >= 1.0) else [*heard]
         best = max(few, key=lambda each: (odds[each], each == chosen))
         if chosen not in few:
