@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
 import math
@@ -30,15 +31,13 @@ from two_manifold_ros.adapting.stream_learner import make_learner
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.inspection.motion import count_laps, way_driven
 from two_manifold_ros.ticks.segments import positions_at
+from two_manifold_ros.typing import Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from gauntlet_drives import Case
 
     from two_manifold_ros.adapting.stream_learner import StreamLearner
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Floats, Ints
 
 OFFLINE = {'map': 'route', 'tpsr': 'spectral'}
 """The offline method that a learner is held against."""

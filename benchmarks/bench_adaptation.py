@@ -27,6 +27,7 @@ to keep.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 import itertools
 import math
@@ -34,7 +35,7 @@ import os
 from statistics import median
 import sys
 import traceback
-from typing import Any, TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 from adaptation_trials import learn_live, measure_cost, try_changes, try_poisons
 from bench_gauntlet import ellipse
@@ -44,9 +45,6 @@ from tables import metres, percent, table
 from worlds.table import WORLDS
 
 from two_manifold_ros.names import LEARNERS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 Row: TypeAlias = dict[str, Any]
 """What one trial found: its block, case, learner and seed, and numbers; or why it ``failed``."""

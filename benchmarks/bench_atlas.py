@@ -25,11 +25,11 @@ from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.model import atlas_of
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
+from two_manifold_ros.typing import Floats, Ints
 
 if TYPE_CHECKING:
     from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Floats, Ints
 
 RATE_HZ = 20.0
 """Of the ticks of all models: beliefs side by side have the same ticks."""

@@ -11,8 +11,9 @@ The aisles and the vehicle of all yards are the same; numbers were chosen on the
 Errors are of all ticks after the first window; `far` is published and farther off than two metres
 in a yard, or a quarter of the extent of a route. Twelve cold starts are at any ticks, on a network
 on the way: `found` is the median of the ticks until the position and its 95 % ellipse are not far,
-published or not. After a move, `wrong` is published in two windows; `others` is the most published
-on other roads.
+published or not; then the same with one position fix at the start, with an error of 3 m in a yard,
+or a twentieth of the extent. After a move, `wrong` is published in two windows; `others` is the
+most published on other roads.
 """
 
 from __future__ import annotations
@@ -42,19 +43,21 @@ SPEEDS = {'all': (1.0, 8), 'at 60 %': (0.6, 4), 'at 80 %': (0.8, 4), 'at 115 %':
 DRIVE_LAPS, MOST_LAPS = 5, 100
 """Of a drive, of four errands each; and more, as a driver chooses a speed for a usual length."""
 
-YARD_FAR_M, FAR, STARTS, START_S = 2.0, 0.25, 12, 180.0
+YARD_FAR_M, FAR, STARTS, START_S, YARD_FIX_M, FIX = 2.0, 0.25, 12, 180.0, 3.0, 0.05
 
 HEAD = (
     'case, drives, RMSE m, median m, RMSE of published, published, far, cold start: found ticks, '
-    'published, far, move: wrong, found, others, us a tick'
+    'published, far, RMSE m, fix: found ticks, published, far, RMSE m, move: wrong, found, '
+    'others, us a tick'
 )
 
 
-def trial_of(name: str) -> tuple[Case, dict[str, list[Drive]], float]:
-    """Return a case, drives to follow by what they are, and how many metres off is far."""
+def trial_of(name: str) -> tuple[Case, dict[str, list[Drive]], float, float]:
+    """Return a case, drives by what they are, how far off is far, and the error of a fix."""
     if name not in YARDS:
         case = any_case(name)
-        return case, {'all': [case.followed]}, FAR * extent_m(case.followed)
+        whole_m = extent_m(case.followed)
+        return case, {'all': [case.followed]}, FAR * whole_m, FIX * whole_m
     yard, first = aisles(YARDS[name]), 1000 + 10 * YARDS[name]
 
     def along(speed: float, each: int) -> Drive:
@@ -65,7 +68,7 @@ def trial_of(name: str) -> tuple[Case, dict[str, list[Drive]], float]:
         what: [along(speed, each) for each in range(count)]
         for what, (speed, count) in SPEEDS.items()
     }
-    return yard.case(name, AUTO), drives, YARD_FAR_M
+    return yard.case(name, AUTO), drives, YARD_FAR_M, YARD_FIX_M
 
 
 def followed(model: ModelHead, drives: list[Drive], far_m: float) -> list[str]:
@@ -79,34 +82,37 @@ def followed(model: ModelHead, drives: list[Drive], far_m: float) -> list[str]:
     return [*sizes, *shares, f'{np.mean([each.microseconds.mean() for each, _ in parts]):.0f}']
 
 
-def cold_starts(model: ModelHead, drives: list[Drive], far_m: float) -> list[str]:
-    """Return the cells of cold starts at any ticks of the drives."""
-    random, ticks, shares = np.random.default_rng(0), [], []
+def starts(model: ModelHead, drives: list[Drive], far_m: float, fix_m: float) -> list[str]:
+    """Return the cells of starts at any ticks of the drives, with a fix unless its error is 0."""
+    random, ticks, shares, errors = np.random.default_rng(0), [], [], []
     for index in range(STARTS):
         stamps = (drive := drives[index % len(drives)]).stamps
         last = int(np.searchsorted(stamps, stamps[-1] - round(1e9 * START_S)))
         begin = int(random.integers(max(last, 1)))
         end = int(np.searchsorted(stamps, stamps[begin] + round(1e9 * START_S)))
-        following = follow(model, drive.part(begin, end))
+        following = follow(model, drive.part(begin, end), fix_m)
         shown, far = following.published & following.known(), following.errors() > far_m
         axes = np.sqrt(CHI_SQUARE[1] * np.linalg.eigvalsh(following.covariances[:, 0])[:, 1])
         right = np.flatnonzero((axes < far_m) & ~far)
         ticks.append(float(right[0]) if len(right) else np.inf)
         shares.append(np.stack([shown, shown & far], axis=1)[following.known()])
+        errors.append(following.errors()[following.known()])
     means = (percent(each, 1) for each in np.concatenate(shares).mean(axis=0).tolist())
-    return [f'{np.median(ticks):.0f}', *means]
+    error_m = float(np.sqrt(np.mean(np.square(np.concatenate(errors)))))
+    return [f'{np.median(ticks):.0f}', *means, metres(error_m)]
 
 
 def rows_of(name: str) -> list[list[str]]:
     """Train a case and return its rows, one for each kind of drives."""
-    case, drives, far_m = trial_of(name)
+    case, drives, far_m, fix_m = trial_of(name)
     model = trained(case.training, (), 'route')
     moved = moves(model, case) or {'wrong': None, 'found': None}
     away = [elsewhere(model, case, each)['published'] for each in case.elsewhere]
     rows = []
     for what, each in drives.items():
         *cells, took = followed(model, each, far_m)
-        rows.append([name, what, *cells, *cold_starts(model, each, far_m), '', '', '', took])
+        cells += starts(model, each, far_m, 0.0) + starts(model, each, far_m, fix_m)
+        rows.append([name, what, *cells, '', '', '', took])
     most = max((each for each in away if each is not None), default=None)
     rows[0][-4:-1] = [percent(x, 1) for x in (moved['wrong'], moved['found'], most)]
     return rows

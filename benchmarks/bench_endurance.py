@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Iterator
 import itertools
 import time
 from typing import TYPE_CHECKING
@@ -27,12 +28,9 @@ from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from two_manifold_ros.typing import Floats
-
     Sample = tuple[int, Floats, int]
 
 RATE_HZ, HOURS, PORTION = 100.0, 24, 1000

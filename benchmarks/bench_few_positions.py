@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.recordings.recording import Recording
 
+
 METHODS = ('route', 'spectral')
 USUAL = ('slot_car', 'rc_car', 'kart', 'f1tenth_ipz10', 'f1tenth_ipz19', 'f1tenth_ipz20')
 LABELS = (

@@ -13,20 +13,18 @@ model kart tracks, and a track with its reverse; the last two are of the default
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 import math
 import sys
 import time
 import traceback
-from typing import Any, NamedTuple, TYPE_CHECKING, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from gauntlet_networks import all_names, any_case, SEVERAL
 from gauntlet_scores import BLOCKS, run_case
 from runner import spread, with_cases
 from tables import metres, percent, table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 share = partial(percent, digits=1)
 

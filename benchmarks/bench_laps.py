@@ -27,9 +27,10 @@ from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.laps.timing import LapTimer
 from two_manifold_ros.laps.unplaced import place, place_by_marks
 from two_manifold_ros.model.circuit import metres_at, way_along
-from two_manifold_ros.recordings.recording import PositionStream
+from two_manifold_ros.recordings.recording import PositionStream, Recording
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
+from two_manifold_ros.typing import Ints
 
 if TYPE_CHECKING:
     from gauntlet_drives import Case, Drive
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.laps.timing import LapState
     from two_manifold_ros.model.circuit import Circuit
     from two_manifold_ros.model.model import RouteModel
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Ints
 
 KINDS = ('positions', 'marks', 'IMU alone')
 
@@ -53,8 +52,7 @@ class Followed(NamedTuple):
 
 def circuit_of(model: RouteModel) -> Circuit:
     if model.circuit is None:
-        msg = 'no circuit'
-        raise InputError(msg)
+        raise InputError('no circuit')
     return model.circuit
 
 

@@ -12,6 +12,7 @@ checkout and passed over where they are absent. Phases are judged by `./run benc
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 import math
 from typing import TYPE_CHECKING
@@ -29,14 +30,13 @@ from two_manifold_ros.laps.unplaced import find_loop, usual_lap
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from worlds.drive import WorldDrive
 
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Floats
+
 
 REAL = (
     *('f1tenth_ipz10', 'f1tenth_ipz17', 'f1tenth_ipz19', 'ridge_car'),

@@ -12,6 +12,7 @@ were chosen on other drives than these. Drives the other way round are simulated
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TYPE_CHECKING
 from unittest.mock import patch
 
@@ -27,13 +28,11 @@ from two_manifold_ros.simulation.slot_car import CONTROL_POINTS, SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from two_manifold_ros.model.model import TrainedModel
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Bools, Floats, Ints
 
 SEEDS = range(5, 10)
 LATER = 10

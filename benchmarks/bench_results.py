@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 from inspect import getdoc
@@ -19,7 +20,7 @@ from pathlib import Path
 import re
 import subprocess
 import sys
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from adaptation_trials import learn_live
 from bench_adaptation import ADAPTATION, adaptation_row
@@ -37,9 +38,6 @@ from two_manifold_ros.comparison.rivals import methods_named, NAMES
 from two_manifold_ros.names import LEARNERS
 from two_manifold_ros.recordings.reading import read_recording
 from two_manifold_ros.training.settings import TrainingSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 PAGE = CHECKOUT / 'docs' / 'results.md'

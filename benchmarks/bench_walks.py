@@ -9,13 +9,14 @@ imports and comprehensions do not. `--list` names the functions.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
 import sys
 from tempfile import TemporaryDirectory
 from time import monotonic
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from node_feed import drive, ImuBytes, PATIENCE_NS
 import rclpy
@@ -23,9 +24,6 @@ import rclpy
 from two_manifold_ros.__main__ import main as command
 from two_manifold_ros.nodes.filter_node import FilterNode
 from two_manifold_ros.processes import isolate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HOME = str(Path(sys.modules[FilterNode.__module__].__file__ or '').parents[1]) + '/'
 LEFT_OUT = {'<module>', '<listcomp>', '<setcomp>', '<dictcomp>', '<genexpr>'}

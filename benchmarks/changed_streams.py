@@ -22,13 +22,13 @@ from worlds.table import world_named
 
 from two_manifold_ros.inspection.motion import put_together
 from two_manifold_ros.simulation.slot_car import SpaceCurve
+from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
     from worlds.course import Way
 
     from two_manifold_ros.inspection.motion import Motion
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Floats
 
 WORLD_CASES = ('slot_car', 'rc_car', 'kart', 'figure_eight')
 

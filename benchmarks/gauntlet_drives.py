@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 import itertools
 import math
@@ -16,17 +17,14 @@ from worlds.table import world_named, WORLDS
 
 from two_manifold_ros.inspection.lag import AUTO, put_in_step
 from two_manifold_ros.recordings.reading import read_recording
-from two_manifold_ros.recordings.recording import PositionStream
+from two_manifold_ros.recordings.recording import PositionStream, Recording
 from two_manifold_ros.ticks.segments import positions_at
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from worlds.drive import WorldDrive
     from worlds.table import World
 
-    from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Bools, Floats, Ints
 
 RECORDINGS = Path(__file__).resolve().parents[2] / 'shared' / 'recordings'
 

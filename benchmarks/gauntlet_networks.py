@@ -11,6 +11,7 @@ start, and has to be named.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 import math
@@ -40,16 +41,15 @@ from worlds.network import rounds, tracks, tram_network, travel, Yard, yard_netw
 from worlds.table import world_named
 
 from two_manifold_ros.inspection.lag import AUTO
+from two_manifold_ros.typing import Bools, Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from worlds.course import Course
     from worlds.network import Corner, Network
     from worlds.table import World
 
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Bools, Floats
+
 
 HALT_LAPS, HALTS = 3, ((1.13, 10.0), (2.37, 60.0))
 """

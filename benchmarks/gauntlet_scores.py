@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 import tempfile
@@ -17,22 +18,21 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import ErrorSummary, summarise
 from two_manifold_ros.filtering.filter import Filter
+from two_manifold_ros.filtering.fixes import Fix, NEWEST
 from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, squared_mahalanobis
 from two_manifold_ros.model.model import atlas_of
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model, with_one_rate
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from gauntlet_drives import Case, Drive, SlowDrive
 
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.recordings.recording import Recording
-    from two_manifold_ros.typing import Bools, Floats, Ints
 
 BLOCKS = ('accuracy', 'elsewhere', 'moves', 'days', 'slow')
 
@@ -120,12 +120,15 @@ class Following:
         return rows
 
 
-def follow(model: ModelHead, drive: Drive) -> Following:
-    """Follow a drive, on each of its routes from a cold start."""
+def follow(model: ModelHead, drive: Drive, fix_m: float = 0.0) -> Following:
+    """Follow a drive, on each of its routes from a cold start, or from a fix with that error."""
     parts = []
     for each in drive.by_route():
         live = Filter(model)
         live.warm_up()
+        if fix_m:
+            noise = fix_m * np.random.default_rng(len(each.stamps)).normal(size=2)
+            live.fix(Fix(NEWEST, each.truths[0] + noise, fix_m**2 * np.eye(2)))
         # That of an atlas runs the model of the likeliest route.
         parts.append(listen(live.push, lambda live=live: live.running, each))  # type: ignore[misc]
     if len(parts) == 1:

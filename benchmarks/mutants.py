@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+from collections.abc import Iterator
 from copy import copy
 from itertools import permutations
 import os
@@ -24,10 +25,7 @@ import shutil
 import subprocess
 import sys
 from tempfile import TemporaryDirectory
-from typing import Any, TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any
 
 COMPILERS = {'compiled', 'unlocked', 'allocating', 'subroutine', 'shared'}
 PAIRS = ('Lt LtE', 'Gt GtE', 'Eq NotEq', 'Is IsNot', 'In NotIn', 'Add Sub', 'Mult Div', 'And Or')

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 import multiprocessing
 import os
@@ -17,7 +18,6 @@ one_blas_thread()
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable, Iterable, Iterator
 
 Name = TypeVar('Name')
 Found = TypeVar('Found')

@@ -14,6 +14,7 @@ absent. The status is 1 if something differs.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import itertools
 import json
 import os
@@ -22,12 +23,9 @@ import re
 import subprocess
 import sys
 import tempfile
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HERE = Path(__file__).resolve().parent.parent
 RECORDINGS = HERE.parent / 'shared' / 'recordings'

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TYPE_CHECKING, TypeAlias
 
@@ -13,11 +14,9 @@ from scipy.ndimage import gaussian_filter1d
 from scipy.spatial import KDTree
 
 from two_manifold_ros.simulation.slot_car import SpaceCurve
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from two_manifold_ros.typing import Bools, Floats, Ints
     from worlds.table import World
 
 Course: TypeAlias = Literal['route', 'pit_lane', 'off_route', 'reverse']

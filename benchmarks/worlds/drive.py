@@ -8,6 +8,7 @@ The same world, day and seed give the same bytes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 import math
 from typing import TYPE_CHECKING
@@ -20,12 +21,10 @@ from scipy.spatial.transform import Rotation
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 from two_manifold_ros.simulation.slot_car import START_STAMP_NS, true_imu
+from two_manifold_ros.typing import Bools, Floats, Ints
 from worlds.course import lap_factor, plan, ride, route
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from two_manifold_ros.typing import Bools, Floats, Ints
     from worlds.course import Course, Ride
     from worlds.table import World
 
@@ -190,8 +189,7 @@ def drive(
     laps = _laps_needed(world, laps, seconds, day, seed)
     # One lap before it leaves the route, one on which it leaves, one after.
     if course in {'pit_lane', 'off_route'} and laps < 3:
-        msg = f'{laps} laps in {world.name} are too few to leave the route: choose 3.'
-        raise InputError(msg)
+        raise InputError(f'{laps} laps in {world.name} are too few to leave the route: choose 3.')
     random = world.generator(course, day, seed)
     way = plan(world, course, laps, random)
     every = oversampling(world)
@@ -238,11 +236,10 @@ def _laps_needed(
         raise InputError(msg)
     least = min(day, seed, 0 if laps is None else laps - 1)
     if least < 0 or not 0.0 < (seconds or 1.0) < math.inf:
-        msg = (
+        raise InputError(
             f'A drive in {world.name} was asked for day {day}, seed {seed}, {laps} laps and '
             f'{seconds} s: days and seeds start at 0, laps at 1, and seconds are above 0.'
         )
-        raise InputError(msg)
     if seconds is None:
         return laps or 1
     line = route(world)

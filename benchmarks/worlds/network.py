@@ -9,6 +9,7 @@ give the same bytes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -19,14 +20,12 @@ from scipy.ndimage import gaussian_filter1d
 from scipy.spatial import KDTree
 
 from two_manifold_ros.simulation.slot_car import SpaceCurve
+from two_manifold_ros.typing import Floats
 from worlds.course import lap_factor, left_of, NODES, other_corners, ride, rounded, wander, Way
 from worlds.drive import ideal_imu, oversampling, recorded, WorldDrive
 from worlds.table import world_named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from two_manifold_ros.typing import Floats
     from worlds.table import World
 
 Corner = tuple[float, float, float]

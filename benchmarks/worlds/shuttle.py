@@ -16,6 +16,7 @@ from scipy.interpolate import CubicSpline
 from scipy.ndimage import gaussian_filter1d
 
 from two_manifold_ros.simulation.slot_car import SpaceCurve
+from two_manifold_ros.typing import Floats
 from worlds.course import NODES, Ride, ride, Way
 from worlds.drive import (
     ideal_imu,
@@ -26,7 +27,6 @@ from worlds.drive import (
 from worlds.table import PositionGrade, world_named
 
 if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
     from worlds.table import World
 
 EXACT = PositionGrade(25.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)

@@ -11,6 +11,7 @@ another `--seed` are other drives of the same day.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,8 +31,6 @@ from worlds.network import rounds, tracks, tram_network, travel, Yard, yard_netw
 from worlds.table import world_named, WORLDS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.recordings.recording import Recording
 
 USUAL_LENGTHS = {'yard': 14, 'tram_network': 6}
@@ -50,8 +49,7 @@ def made(name: str, length: int | None, day: int, seed: int) -> Recording:
     none.
     """
     if length is not None and length < 1:
-        msg = f'{name}: a drive has a length of 1 at least, not {length}'
-        raise InputError(msg)
+        raise InputError(f'{name}: a drive has a length of 1 at least, not {length}')
     if name == 'yard':
         errands = Yard(columns=3, rows=3).errands(
             length or USUAL_LENGTHS['yard'], 1000 * day + seed
