@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 import itertools
 import math
 from typing import NamedTuple, TYPE_CHECKING
@@ -31,14 +32,12 @@ from two_manifold_ros.ticks.rest import alike, Rest
 from two_manifold_ros.ticks.sliding import NoveltyScore, SlidingWindow
 from two_manifold_ros.tpsr.features import FourierFeatures
 from two_manifold_ros.tpsr.parameters import RememberingBelief
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.filtering.fixes import Fix
     from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
     from two_manifold_ros.tpsr.thin_svd import Move
-    from two_manifold_ros.typing import Bools, Floats, Ints
 
 
 class TickFilter(ABC):
@@ -85,8 +84,7 @@ class TickFilter(ABC):
 
     def place(self, chances: Floats) -> None:  # noqa: ARG002 - of a route alone
         """Be at the places of a route with these ``chances`` (P,), after a start."""
-        msg = 'only the filter of a route has places to start at'
-        raise TypeError(msg)
+        raise TypeError('only the filter of a route has places to start at')
 
     def fix(self, fix: Fix, ago: float) -> float:  # noqa: ARG002 - of a route alone
         """

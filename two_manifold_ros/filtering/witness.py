@@ -11,11 +11,11 @@ import numpy as np
 
 from two_manifold_ros.compilation import compiled
 from two_manifold_ros.route.route import LIMITS, SLOW, STANDS
+from two_manifold_ros.typing import Floats, Indices
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.belief import RouteBelief
     from two_manifold_ros.route.route import Route
-    from two_manifold_ros.typing import Floats, Indices
 
 MEMORIES = 8.0
 """Memories of the observations that are looked back on: fewer show too few bends."""

@@ -24,6 +24,7 @@ route itself, by the pieces that do not end; on another road it predicts better.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 import math
 from typing import Any, NamedTuple, TYPE_CHECKING
@@ -58,12 +59,10 @@ from two_manifold_ros.route.steps import (
     sum_targets,
     take_features,
 )
+from two_manifold_ros.typing import Bools, Floats, Indices, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from two_manifold_ros.ticks.segments import Channels
-    from two_manifold_ros.typing import Bools, Floats, Indices, Ints
 
 
 def plain(group: Any) -> Any:  # noqa: ANN401 - any nested tuple of arrays

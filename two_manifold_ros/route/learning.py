@@ -38,10 +38,10 @@ from two_manifold_ros.route.visits import (
     ways_of,
 )
 from two_manifold_ros.ticks.rest import SLOW_SHARE
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from two_manifold_ros.route.merging import Places
-    from two_manifold_ros.typing import Bools, Floats, Ints
 
     Ways = dict[int, list[tuple[int, float]]]
 

@@ -11,6 +11,7 @@ are split before forks, places of a network behind them too.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -21,12 +22,9 @@ from scipy.spatial import cKDTree
 from two_manifold_ros.compilation import allocating, subroutine
 from two_manifold_ros.recordings.excursions import unexplained_steps
 from two_manifold_ros.ticks.rest import held_still, standing, usual_speed
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from two_manifold_ros.typing import Bools, Floats, Ints
-
     Steps = tuple[Floats, Floats, Floats]
     """Positions and headings (n, 2) of steps, and how long they are (n,)."""
 

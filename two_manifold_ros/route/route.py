@@ -9,12 +9,11 @@ Groups of the map that are named tuples are taken by compiled code as they are.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats, Ints
+from two_manifold_ros.typing import Floats, Ints
 
 PLACED = ('on', 'on new', 'slow', 'free motion', 'stands', 'off', 'off new')
 """Hypotheses with a place, the rows of a belief, see `belief`; settled, or new there."""

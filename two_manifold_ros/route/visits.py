@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 import itertools
@@ -20,12 +21,9 @@ from two_manifold_ros.route.merging import merge_forked, Places, SAME_WAY
 from two_manifold_ros.route.route import MEMORIES, PLACES_ALONG, SETTLED
 from two_manifold_ros.route.steps import take_features
 from two_manifold_ros.ticks.rest import STANDS_S, stretches_of
+from two_manifold_ros.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from two_manifold_ros.typing import Bools, Floats, Ints
-
     Ways = dict[int, list[tuple[int, float]]]
 
 RATIO_PLACES = 2 * PLACES_ALONG
