@@ -131,10 +131,7 @@ def test_nodes_end_while_they_import_and_while_they_are_made(machine):
 
 def test_commands_that_are_stopped_while_they_write_leave_nothing(machine, trained, bag):
     new = machine.written / 'new'
-    for words in (
-        ('simulate', '-o', new, '--laps', 2000),
-        ('replay', trained[0], bag, '-o', new),
-    ):
+    for words in (('simulate', '-o', new, '--laps', 2000), ('replay', trained[0], bag, '-o', new)):
         command = machine.command(words=words)
         command.until(lambda: [*machine.written.glob('.bag-*/new/*')], 'the half-written bag')
         command.ends(TERM, 128 + TERM)

@@ -221,11 +221,7 @@ def test_a_training_says_so_if_it_has_not_worked_by_any_method(name, method, rea
 
 @pytest.mark.parametrize(
     ('off_m', 'often', 'rests', 'of_use'),
-    [
-        (0.1, 0.7, 0.5, True),
-        (0.1, 0.3, 0.0, False),
-        (0.9, 1.0, 0.0, False),
-    ],
+    [(0.1, 0.7, 0.5, True), (0.1, 0.3, 0.0, False), (0.9, 1.0, 0.0, False)],
 )
 def test_what_is_judged_is_what_would_be_published_of_what_drives(off_m, often, rests, of_use):
     # Of those that move; none of the others is published.
