@@ -9,23 +9,11 @@ from typing import Any
 import pytest
 
 from two_manifold_ros.filtering.status import CAUSES, Finding, Status
-from two_manifold_ros.interface.assessment import (
-    assess,
-    capitalised,
-    format_duration,
-    Health,
-    imu_complaints,
-    InputLimits,
-    Level,
-    LEVELS,
-    oddities,
-    Publisher,
-    ThrottledLog,
-)
+from two_manifold_ros.interface import assessment as module
 
 IMU = 'sensor_msgs/msg/Imu'
-STRINGS = (Publisher('std_msgs/msg/String'),)
-DRIVER = (Publisher(IMU, '/driver'),)
+STRINGS = (module.Publisher('std_msgs/msg/String'),)
+DRIVER = (module.Publisher(IMU, '/driver'),)
 TRACKS: dict[str, Any] = {'status': Status.TRACKING, 'cause': '', 'why': 'tracking'}
 FILLS: dict[str, Any] = {
     'status': Status.FILLING, 'cause': 'filling', 'why': 'filling the window: 3 of 60 ticks',
@@ -37,7 +25,7 @@ UNHEARD, DRIVEN = {'received': False}, {'publishers': DRIVER}
 SILENT = DRIVEN | {'silence_s': 3.0}
 SLOW = {'usable_rate_hz': 7.9, 'rate_hz': 10.0}
 IN_G = {'finding': Finding('in_g', 'wrong units', True)}
-IN_A_ROW, UNUSED_S = InputLimits.most_in_a_row, Health().unused_s
+IN_A_ROW, UNUSED_S = module.InputLimits.most_in_a_row, module.Health().unused_s
 
 
 def refused(unused_s: float = UNUSED_S, **rejected: int) -> dict[str, Any]:
@@ -48,8 +36,8 @@ def interrupted(cause: str, seconds: float) -> dict[str, Any]:
     return {'interruption': Finding(cause, f'{cause} by {seconds:g} s', refuses=False)}
 
 
-OK, WARN, ERROR = Level
-CASES: dict[str, tuple[Level, Status | None, dict[str, Any]]] = {
+OK, WARN, ERROR = module.Level
+CASES: dict[str, tuple[module.Level, Status | None, dict[str, Any]]] = {
     'unconfigured': (ERROR, None, {'trouble': 'No model'}),
     'inactive': (WARN, None, {'active': False, 'managed': True}),
     'disabled': (WARN, None, {'enabled': False}),
@@ -64,7 +52,7 @@ CASES: dict[str, tuple[Level, Status | None, dict[str, Any]]] = {
     'non_finite': (ERROR, Status.REFUSED, TRACKS | refused(1.1, zero_stamp=1, non_finite=2)),
     'in_g': (ERROR, Status.REFUSED, IN_G | refused(out_of_range=99)),
     'several_publishers': (
-        WARN, Status.UNSURE, TRACKS | {'publishers': (*DRIVER, Publisher(IMU))},
+        WARN, Status.UNSURE, TRACKS | {'publishers': (*DRIVER, module.Publisher(IMU))},
     ),
     'too_slow': (ERROR, Status.LOST, LOST | SLOW),
     'frame_changed': (
@@ -112,7 +100,7 @@ WORDS = {
 @pytest.mark.parametrize('cause', CASES)
 def test_reasons(cause):
     level, status, known = CASES[cause]
-    assessment = assess(Health(**known))
+    assessment = module.assess(module.Health(**known))
     assert assessment[:3] == (level, status, cause)
     assert WORDS.get(cause, '') in assessment.why
 
@@ -149,19 +137,19 @@ MORE: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(('cause', 'known', 'words'), MORE)
 def test_reasons_in_other_circumstances(cause, known, words):
-    assessment = assess(Health(**known))
+    assessment = module.assess(module.Health(**known))
     assert assessment.cause == cause
     assert words in assessment.why
     assert 'look for lost messages' not in assessment.why
 
 
 def test_not_to_be_configured_yet_is_no_error_and_all_that_is_odd_is_reported_at_once():
-    waits = Health(trouble='waiting', managed=True)
-    assert assess(waits)[:3] == (WARN, None, 'unconfigured')
-    assert assess(replace(waits, failed=True)).level is ERROR
-    assert set(LEVELS) == set(Status)
-    found = oddities(
-        Health(
+    waits = module.Health(trouble='waiting', managed=True)
+    assert module.assess(waits)[:3] == (WARN, None, 'unconfigured')
+    assert module.assess(replace(waits, failed=True)).level is ERROR
+    assert set(module.LEVELS) == set(Status)
+    found = module.oddities(
+        module.Health(
             publishers=DRIVER * 2, usable_rate_hz=1.0, rate_hz=10.0,
             complaints={'frame': 'other axes'}, rejected_share=0.5, rejected_most='malformed',
             clock='no_clock',
@@ -179,7 +167,7 @@ def complained(frame: str, covariance: float, published: str = '', trained: str 
         header=SimpleNamespace(frame_id=frame), **{key: [covariance] for key in covariances}
     )
     model: Any = SimpleNamespace(imu_frame_id='imu_link', live_channels=('linear_acceleration.x',))
-    return imu_complaints(message, model, trained, '/car1/imu/data', published.__eq__)
+    return module.imu_complaints(message, model, trained, '/car1/imu/data', published.__eq__)
 
 
 def test_what_does_not_fit_the_model_and_the_topic_of_the_training_beside_another_one():
@@ -206,7 +194,7 @@ def test_what_does_not_fit_the_model_and_the_topic_of_the_training_beside_anothe
 
 def test_durations():
     words = {0.302: '0.302 s', 120.0: '2 minutes', 9000.0: '2.5 hours', 1.8e9: '57 years'}
-    assert {seconds: format_duration(seconds) for seconds in words} == words
+    assert {seconds: module.format_duration(seconds) for seconds in words} == words
 
 
 LASTING = [(second, ['gap']) for second in range(75)]
@@ -227,7 +215,9 @@ LOGS: dict[str, tuple[list[tuple[float, list[str]]], list[str]]] = {
 @pytest.mark.parametrize('case', LOGS)
 def test_a_cause_is(case):
     (updates, wanted), said = LOGS[case], []
-    log = ThrottledLog(*(lambda line, kind=kind: said.append(f'{kind} {line}') for kind in 'WI'))
+    log = module.ThrottledLog(
+        *(lambda line, kind=kind: said.append(f'{kind} {line}') for kind in 'WI')
+    )
     for second, causes in updates:
         # The end is said with the newest numbers.
         log.update({cause: f'{cause} at {second}' for cause in causes}, second)
@@ -235,7 +225,7 @@ def test_a_cause_is(case):
 
 
 def test_a_sentence_starts_with_a_capital_but_a_name_stays_as_it_is():
-    assert capitalised('learning: 12 samples') == 'Learning: 12 samples'
-    assert capitalised('no IMU message on /imu yet') == 'No IMU message on /imu yet'
+    assert module.capitalised('learning: 12 samples') == 'Learning: 12 samples'
+    assert module.capitalised('no IMU message on /imu yet') == 'No IMU message on /imu yet'
     for named in ('', 'my bad.npz: the model', 'runs/bad: the model', 'filter_node runs models'):
-        assert capitalised(named) == named
+        assert module.capitalised(named) == named
