@@ -100,7 +100,6 @@ def old(good: Model, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def bench(old: Path, good: Model, tmp_path: Path) -> Iterator[Bench]:
-    """A bench on which two models are being compared."""
     bench = Bench(old, tmp_path, good)
     bench.seconds(3)
     assert bench.state == 'comparing'

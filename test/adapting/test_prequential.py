@@ -28,7 +28,6 @@ def estimate(stamp_ns: int, x: float, y: float = 0.0, **said: Any) -> Any:  # no
 
 
 def known(until_ns: int, position_at: Callable[[int], Any]) -> Any:  # noqa: ANN401 - a stand-in
-    """Return a reference that is known until a stamp."""
     return SimpleNamespace(known_until_ns=until_ns, position_at=position_at)
 
 
@@ -116,7 +115,6 @@ def blocks_of(scales: tuple[float, float], blocks: int, seed: int) -> np.ndarray
 
 
 def decided(blocks: np.ndarray, mean_m: float = 1.0) -> tuple[str, int]:
-    """Return how a contest ends, and after how many blocks."""
     contest = prequential.Contest(LAP_S)
     for count, (first_m, second_m) in enumerate(blocks.tolist()):
         contest.count(first_m, second_m, mean_m)
@@ -175,7 +173,6 @@ LAP = round(LAP_S * RATE_HZ)
 def follow(
     contest: prequential.Contest, first: Says, second: Says, ticks: range, *, stands: bool = False
 ) -> None:
-    """Drive laps of a circle."""
     for tick in ticks:
         stamp = tick * SECOND_NS // RATE_HZ
         angle = 0.0 if stands else 2.0 * math.pi * tick / LAP
@@ -341,7 +338,6 @@ class Receiver:
         return stamps
 
     def share(self, stamps: list[int]) -> float:
-        """Return which share of positions is used."""
         return len({*stamps} & {*self.used}) / len(stamps)
 
 

@@ -14,11 +14,9 @@ from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 STEP = 10_000_000
 HEAD = replace(
-    make_head(imu_topic='/imu'),
-    position_topic='/fix',
-    frame_id='map',
+    make_head(imu_topic='/imu'), position_topic='/fix', frame_id='map',
     origin=GeodeticOrigin(50.0, 10.0, 3.0),
-)
+)  # fmt: skip
 
 
 def sample(value: float) -> list[float]:

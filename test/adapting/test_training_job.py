@@ -77,11 +77,9 @@ def test_without_changes_the_settings_of_a_node_are_those_of_a_training():
 def test_a_target_that_cannot_be_written_is_refused(tmp_path):
     check_target(str(tmp_path / 'model.npz'))
     refused = {
-        '': 'No model is named',
-        '/nowhere/m.npz': 'missing',
-        str(tmp_path): 'it is a folder',
+        '': 'No model is named', '/nowhere/m.npz': 'missing', str(tmp_path): 'it is a folder',
         f'{__file__}/m.npz': 'missing',
-    }
+    }  # fmt: skip
     for path, words in {**refused, f'{"x" * 300}/m.npz': '255 bytes at most'}.items():
         with pytest.raises(InputError, match=words):
             check_target(path)

@@ -27,7 +27,6 @@ from two_manifold_ros.model.model_file import load_model
 
 
 def said(session: UpdaterSession) -> str:
-    """Return the reason that the node would give."""
     health = Health().with_filter(session.learner.filter, 0.0)
     return assess_learning(assess(health), session.learner, '/reference').why
 

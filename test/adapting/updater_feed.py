@@ -40,7 +40,6 @@ def feed(
     positions: bool = True,
     later_ns: int = 0,
 ) -> list[Estimate]:
-    """Feed a part of a drive, and return what may be published."""
     estimates = []
     rows = zip(drive.stamps_ns.tolist(), drive.imu, drive.positions.tolist(), strict=True)
     for index, (stamp, sample, position) in list(enumerate(rows))[part]:

@@ -118,7 +118,6 @@ class DrivenNode(FilterNode):
             self._on_status()
 
     def settle(self) -> None:
-        """Let it take what waits."""
         if self._session is not None:
             self._session.counts()
         self._on_status()
@@ -142,7 +141,6 @@ class DrivenNode(FilterNode):
             self.numbers = numbers_of(message)
 
     def remember(self, estimate: Estimate) -> None:
-        """Keep an estimate that is published."""
         self.published.append((self._heard()[0]['received'], estimate))
 
 
@@ -177,7 +175,6 @@ class Trial:
 
 
 def play(fault: StreamFault, drive: HealthyDrive, node: DrivenNode) -> Trial:
-    """Let a node hear a healthy stretch, the fault, and a healthy stretch again."""
     times = np.cumsum([BEGIN_S, LEAD_S, fault.seconds, AFTER_S]).tolist()
     lead, faulty, after = map(drive.between, times, times[1:])
     faulty = fault.change(faulty, drive) if faulty else faulty

@@ -76,7 +76,6 @@ def other(drive: SlotCarRun) -> Model:
 
 @pytest.fixture(scope='module')
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Model], Path]:
-    """Return a function that saves a model."""
     folder = tmp_path_factory.mktemp('models')
 
     def save(model: Model) -> Path:

@@ -37,20 +37,14 @@ def circuit_along(points: np.ndarray, steps: np.ndarray | None = None) -> module
     ahead = behind - np.roll(points, 1, axis=0)
     steps = np.full(count, 15.0 / count) if steps is None else steps
     return module.Circuit(
-        points=points,
-        headings=ahead / np.linalg.norm(ahead, axis=1, keepdims=True),
-        seconds=np.concatenate([[0.0], np.cumsum(steps)]),
-        deviations=np.zeros(count),
-        spreads=np.zeros(count + 1),
-        sureness=1.0,
-        repeated=1.0,
-        length_m=float(np.linalg.norm(behind - points, axis=1).sum()),
-        reach_m=2.0,
-    )
+        points=points, headings=ahead / np.linalg.norm(ahead, axis=1, keepdims=True),
+        seconds=np.concatenate([[0.0], np.cumsum(steps)]), deviations=np.zeros(count),
+        spreads=np.zeros(count + 1), sureness=1.0, repeated=1.0,
+        length_m=float(np.linalg.norm(behind - points, axis=1).sum()), reach_m=2.0,
+    )  # fmt: skip
 
 
 def even(shape, count: int = 400) -> np.ndarray:
-    """Return points of a shape at even distances."""
     fine = shape(np.linspace(0.0, 1.0, 20_001))
     metres = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(fine, axis=0), axis=1))])
     at = np.linspace(0.0, metres[-1], count + 1)[:-1]

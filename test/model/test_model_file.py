@@ -53,7 +53,6 @@ def path(tmp_path: Path) -> Path:
 
 
 def refusal(path: Path, **options: int) -> str:
-    """Return the one sentence, naming the file, with which it is refused."""
     with pytest.raises(InputError) as caught:
         model_file.read_container(path, **options)
     message = str(caught.value)
@@ -63,7 +62,6 @@ def refusal(path: Path, **options: int) -> str:
 
 
 def claiming(shape: tuple[int, ...], kind: object = '<f8') -> bytes:
-    """Return the head of an array of a shape, and no content."""
     buffer = io.BytesIO()
     described = {'descr': kind, 'fortran_order': False, 'shape': shape}
     np.lib.format.write_array_header_1_0(buffer, described)
@@ -71,7 +69,6 @@ def claiming(shape: tuple[int, ...], kind: object = '<f8') -> bytes:
 
 
 def rewrite(path: Path, **changed: object) -> None:
-    """Write the members of a container again, some of them changed."""
     with np.load(path) as archive:
         arrays = dict(archive)
     with path.open('wb') as file:
@@ -176,7 +173,6 @@ def test_what_is_no_list_of_plain_arrays_is_refused_before_it_is_read(tmp_path, 
 
 
 def end_of(listed: bytes, begin: int) -> bytes:
-    """Return the end of an archive with a list of members."""
     return struct.pack('<4s4xHHIIH', b'PK\x05\x06', 2000, 2000, len(listed), begin, 0)
 
 
@@ -231,7 +227,6 @@ def test_changed_content_does_not_match_the_checksum(changed, path):
 
 
 def run_of(model: ModelHead, recording: Recording) -> list[bytes]:
-    """Return the bytes of everything that the filter says."""
     estimates = [each for each, _ in estimates_along(Filter(model), recording, lambda *_: None)]
     return [
         b''.join(np.asarray(value).tobytes() for value in vars(each).values()

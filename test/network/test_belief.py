@@ -181,7 +181,6 @@ def test_ticks_with_and_without_observations_are_those_of_bayes_rule(seed, skips
 
 
 def follow(belief: NetworkBelief, ticks: list[tuple[np.ndarray, np.ndarray]]) -> list[float]:
-    """Take ticks; return the evidence of each."""
     evidence = []
     for seen, shaken in ticks:
         belief.take(shaken)

@@ -29,7 +29,6 @@ SURE = planar_covariance(0.01 * np.eye(2), 0.01)
 
 @pytest.fixture
 def courses(drive):
-    """Headings of the car, radians."""
     return np.arctan2(*np.gradient(drive.positions[:, :2], axis=0).T[::-1])
 
 

@@ -183,14 +183,9 @@ def test_what_is_odd_while_it_tracks_hides_neither_the_state_nor_its_end(bench):
     shared = bench.said[0].removeprefix('W ')
     assert shared.startswith('/position is also published by another one')
     assert bench.said == [
-        f'W {shared}',
-        'I State: 1 of 20 ticks',
-        'I State: tracking',
-        'W Lost: too wide',
-        f'I Over after 3.0 s: {shared}',
-        'I Over after 2.0 s: Lost: too wide',
-        'I State: tracking',
-    ]
+        f'W {shared}', 'I State: 1 of 20 ticks', 'I State: tracking', 'W Lost: too wide',
+        f'I Over after 3.0 s: {shared}', 'I Over after 2.0 s: Lost: too wide', 'I State: tracking',
+    ]  # fmt: skip
     # Many messages of one cause are one warning.
     bench.said.clear()
     bench.known |= {'rejected_share': 0.5, 'rejected_most': 'zero_stamp'}

@@ -35,7 +35,6 @@ CONFIGURE, CLEANUP, ACTIVATE, DEACTIVATE = 1, 2, 3, 4
 
 
 def mark(publisher: Publisher, stamp_ns: int) -> None:
-    """Say that the line was passed then."""
     header = {'stamp': stamp_fields(stamp_ns)}
     publisher.publish(to_message('geometry_msgs/msg/PointStamped', {'header': header}))
 

@@ -132,8 +132,6 @@ def test_every_node_has_help_and_arguments_of_none_are_refused(capsys):
 
 @dataclass(frozen=True)
 class Chosen(NodeParameters):
-    """Parameters of a test."""
-
     settable: ClassVar[Settable] = Settable.UNCONFIGURED
 
     word: str = parameter('', 'a', choices=('a', 'b'))

@@ -67,7 +67,6 @@ def chosen(recordings: list[Recording]) -> tuple[NetworkPasses, Followed, list[s
 
 
 def shown(live: object, recording: Recording) -> list[Any]:
-    """Return the estimates of a filter along a recording."""
     return [each for each, _ in estimates_along(live, recording, lambda *_: None)]
 
 

@@ -134,12 +134,9 @@ def drives_of(
     passes: Passes, drive: Drive, lead: int = LEAD, rate_hz: float = 10.0
 ) -> module.Drives:
     dataset = SimpleNamespace(
-        window=lead,
-        observations=[drive.observations],
-        tracks=[drive.track],
-        rate_hz=rate_hz,
+        window=lead, observations=[drive.observations], tracks=[drive.track], rate_hz=rate_hz,
         velocity_noise=0.0,
-    )
+    )  # fmt: skip
     return module.Drives(TrainingSettings(), dataset, passes)
 
 
@@ -389,8 +386,6 @@ def test_of_a_drive_that_is_parked_first_each_part_has_some_driving(circuit):
 
 
 class Circle(SimpleNamespace):
-    """Places around a circle."""
-
     def __len__(self) -> int:
         return len(self.positions)
 

@@ -184,8 +184,6 @@ def test_anchors_of_a_short_drive_of_standstills_and_of_noise():
 
 
 class Chosen(NamedTuple):
-    """Settings that are compared."""
-
     states: int
     bandwidth_factor: float = 1.4
     ridge: float | None = None

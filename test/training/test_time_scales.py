@@ -83,11 +83,9 @@ TPSR = TrainingSettings(method='tpsr', features=200, horizons=(0, 5, 20))
 
 
 FOLLOWED_AT: dict[tuple[float, float], list[float]] = {
-    (48.0, 2.5): [0.4, 0.4],
-    (24.0, 5.0): [0.25, 0.25],
-    (12.0, 10.0): [0.1, 0.29],
+    (48.0, 2.5): [0.4, 0.4], (24.0, 5.0): [0.25, 0.25], (12.0, 10.0): [0.1, 0.29],
     (24.0, 2.5): [0.35, 0.16],
-}
+}  # fmt: skip
 """Of each quarter, by window in seconds and rate: all others cannot be held out."""
 
 
