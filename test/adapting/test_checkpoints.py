@@ -98,7 +98,6 @@ def test_a_name_in_use_is_refused_and_half_written_files_of_the_dead_are_removed
     files.close()
     NumberedFiles(tmp_path, 'car', 'checkpoint')
     assert names_in(tmp_path) == sorted(['.car.lock', *others])
-    # Another kind is another name.
     NumberedFiles(tmp_path, 'car.model', 'model')
     for name in ('', 'a/b', '../a', 'a.b', 'a*'):
         with pytest.raises(InputError, match='name of checkpoints'):
@@ -106,7 +105,6 @@ def test_a_name_in_use_is_refused_and_half_written_files_of_the_dead_are_removed
     with pytest.raises(InputError, match=r'car\.x\.npz: no checkpoint can be written here'):
         NumberedFiles(tmp_path / 'car.x.npz', 'car', 'checkpoint')
     assert NumberedFiles(tmp_path / 'a' / 'b', 'car', 'model').folder.is_dir()
-    # By default files are named after the robot.
     for chosen, namespace, name in (
         ('', '/', 'updater'),
         ('', '/fleet/robot1', 'fleet_robot1_updater'),

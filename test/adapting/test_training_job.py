@@ -144,7 +144,6 @@ def test_it_answers_refuses_fails_and_starts_again_out_of_reach_of_ctrl_c(
     with pytest.raises(ZeroDivisionError):
         worker.run(answer, 1)
     assert worker.run(answer, 0) == process.pid
-    # A killed process is reported, and another one goes on.
     killer = Thread(target=lambda: (sleep(0.3), os.kill(process.pid, signal.SIGKILL)))
     killer.start()
     with pytest.raises(InputError, match='ended with status -9'):

@@ -75,7 +75,6 @@ def test_positions_in_another_frame_are_refused_and_named(drive, learned, model_
     (said,) = learning_events(Counter(reference_other_frame=1), learned, '/fix').values()
     assert "'odom'" in said
     assert "'map'" in said
-    # A given model has its own frame.
     session = tpsr_session(load_model(model_path))
     feed(session, drive, slice(0, 10), positions=False)
     stamp = int(drive.stamps_ns[9])
@@ -106,7 +105,6 @@ def test_every_message_is_accounted_for_and_times_of_arrival_take_the_place_of_s
         stamped.take(raw_imu(0, sample))
     assert stamped.counts()['used'] == 20
     assert stamped.arrivals.newest_ns == 10**9 + 19 * 2 * 10**7
-    # At any moment.
     session = small_session()
     for index, message in enumerate(odd_stream(drive, 600)):
         session.take(message)
@@ -119,11 +117,9 @@ def test_every_message_is_accounted_for_and_times_of_arrival_take_the_place_of_s
 
 
 def test_what_is_chosen_makes_a_learner_whose_process_ends_with_it(model_path):
-    # What makes no sense is refused at the start.
     for name, value in {'model': 'no.npz', 'position_lag': '2 s', 'horizons': [5, 7]}.items():
         with pytest.raises(InputError, match=r'no\.npz|position lag|horizons'):
             learner_of(UpdaterParameters(**{name: value}), '/imu')
-    # A given model is what runs first.
     learner = learner_of(UpdaterParameters(learner='tpsr', model=str(model_path)), '/imu')
     assert isinstance(learner.filter.running, TrainedModel)
     assert learner.head.frame_id == load_model(model_path).frame_id

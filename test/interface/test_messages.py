@@ -49,12 +49,10 @@ def test_every_topic_of_an_estimate_is_published_if_it_is_valid_and_in_its_type(
     def names(**changes: object) -> set[str]:
         return {name for name, _, _ in messages.messages_of(replace(estimate, **changes), scene)}
 
-    # Places that were not asked for are not published.
     assert names(places=None) == published.keys() - {'particles'}
     assert names(status=Status.FILLING) == set()
     scene.model.frame_id = 'lap'
     assert names() == {'latent_state'}
-    # Every number is finite.
     scene.model.frame_id = 'arena'
     track = scene.model.track
     scene.model.track = np.full((4, 2), np.nan)
@@ -92,11 +90,9 @@ def test_position_and_odometry_face_along_the_course(build, estimate):
     # Across a course along y only the x velocity matters: 0.16 / 2^2.
     assert covariance[5, 5] == pytest.approx(0.04)
     assert np.all(np.linalg.eigvalsh(covariance) > 0)
-    # Standstill has the variance of any angle.
     for speed in (0.0, 1e-200, 1e-3):
         slow = build('position', velocity=np.array([speed, 0.0]))
         assert slow['pose']['covariance'][35] == messages.UNIFORM_ANGLE_VARIANCE
-    # Odometry is the position and a twist in the child frame.
     message = build('odometry')
     assert (message['header'], message['child_frame_id']) == (HEADER, 'base_link')
     assert message['pose']['pose'] == position['pose']['pose']
@@ -213,7 +209,6 @@ def test_markers_of_position_path_and_growing_ellipses(build, estimate):
     assert found['route'][0]['text'] == 'a 70%'
     poses = build('predicted_path', fork=1, **parted)['poses']
     assert [each['pose']['position']['x'] for each in poses] == ways[0].positions[:, 0].tolist()
-    # One horizon has no path to draw.
     one = {'positions': estimate.positions[:1], 'covariances': estimate.covariances[:1]}
     assert sorted(by_namespace(build('markers', **one))) == ['ellipse', 'position']
 
@@ -368,7 +363,6 @@ def test_what_cannot_be_used_or_starts_again_says_why_and_changes_nothing(at, fr
     frame = transforms.OdometryFrame('map', 'base_link')
     frame.take(odometry(5.0, (1.0, 0.0, 0.0)))
     known = frame.locate(at(5.0, (0.0, 0.0, 1.0)))
-    # A late one is left out.
     frame.take(odometry(4.9, (8.0, 8.0, 0.0)))
     assert frame.locate(at(5.0, (0.0, 0.0, 1.0))) == pytest.approx(known)
     frame.take(odometry(0.0, (0.0, 0.0, 0.0)))

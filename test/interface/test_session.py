@@ -166,7 +166,6 @@ def test_messages_that_are_not_used_are_counted_and_another_frame_is_seen():
         arrivals.take(10**13, frame, good_ns + 2 * PERIOD, used=True, broke=False)
     assert (arrivals.unused, arrivals.good_ns) == (0, good_ns + 2 * PERIOD)
     assert (arrivals.frame, arrivals.newest_frame) == ('imu', 'base')
-    # An input of which nothing is used is refused after some messages.
     for count in range(1, InputLimits.most_in_a_row + 1):
         arrivals.refuse()
         assert arrivals.refused == (count == InputLimits.most_in_a_row)

@@ -125,7 +125,6 @@ def test_laps_give_a_circuit_of_their_length_and_time(shape, chopped):
     assert circuit.lap_s == pytest.approx(LAP_TICKS * PERIOD_S, rel=0.02)
     steps = np.linalg.norm(np.diff(circuit.points, axis=0), axis=1)
     assert steps == pytest.approx(circuit.length_m / len(circuit), rel=0.1)
-    # A way that never comes back has none.
     assert found(np.column_stack([np.arange(600.0), 0.01 * np.arange(600.0)])) is None
 
 
@@ -262,5 +261,4 @@ def test_spots_of_many_positions_are_those_of_each():
         known = np.isfinite([*position, *direction]).all()
         one = circuit.locate(position, direction).metres if known else np.nan
         assert way == pytest.approx(one, nan_ok=True)
-    # Some of each kind, or nothing is shown.
     assert 10 < np.isnan(metres).sum() < 190

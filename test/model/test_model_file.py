@@ -480,7 +480,6 @@ def test_routes_of_an_atlas_have_names_and_are_in_their_order(slot_car_model):
     assert [(name, each.frame_id) for name, each in atlas.routes.items()] == [
         ('a', 'hall'), ('b', slot_car_model.frame_id)
     ]  # fmt: skip
-    # They keep their names.
     both = atlas_of({'a': slot_car_model, 'b': slot_car_model})
     assert list(atlas_of({'more': both, 'c': slot_car_model}).routes) == ['a', 'b', 'c']
     with pytest.raises(InputError, match='two routes of the name a'):

@@ -130,7 +130,6 @@ def test_one_horizon_is_the_present_and_a_dead_end_leads_straight_to_what_is_exp
 @pytest.mark.parametrize('noise', [0.0, 0.1, 0.5, 2.0])
 @pytest.mark.parametrize('stands', [0, 40])
 def test_a_path_turns_back_only_where_the_route_does(noise, seed, stands):
-    # A straight road and a shuttle, with or without a halt on the way.
     there = np.concatenate([np.arange(0.0, 50.0, 0.5), np.full(stands, 50.0)])
     straight = np.concatenate([there, np.arange(50.0, 150.0, 0.5)])
     shuttle = np.concatenate([there, np.arange(50.0, -50.0, -0.5)])

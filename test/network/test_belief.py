@@ -122,7 +122,6 @@ class NaiveNetworkBelief:
             away *= self.elsewhere_like(turned, shakes)
         total = then.sum() + away
         then *= 1.0 - self.leave
-        # All else is elsewhere.
         self.now = then / total
         self.elsewhere = 1.0 - self.now.sum()
         self._drop()

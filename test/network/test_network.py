@@ -111,7 +111,6 @@ def test_speed_ratios_change_by_probabilities_that_sum_to_one(spread, period_s, 
     chances = belief.exchanges_of_ratios(spread, period_s, memory_s)
     assert (chances >= 0.0).all()
     assert np.allclose(chances.sum(axis=1), 1.0, rtol=0.0, atol=1e-12)
-    # From any to any, at last.
     assert (np.linalg.matrix_power(chances + np.eye(len(chances)), 40) > 0.0).all()
 
 
@@ -170,7 +169,6 @@ def learned() -> tuple[belief.Network, learning.NetworkPasses, list[np.ndarray]]
 def test_how_much_ticks_shake_is_learned_of_each_speed_and_how_likely_turns_are_on_any_road():
     network, passes, speeds = learned()
     assert (np.diff(network.speeds) > 0.0).all()
-    # Standing is the first, and the others are those driven.
     assert network.speeds[0] == 0.0
     assert np.allclose(network.speeds[1:], [3.2, 5.5, 10.0], rtol=0.05)
     speed, shakes = np.concatenate(speeds), np.concatenate(passes.shakes)

@@ -60,7 +60,6 @@ def test_a_click_and_a_command_make_a_car_tracked_at_once_and_garbage_nothing(
     feed.send(20)
     health.until_value('fixes_agreeing', '1')
     assert health.values['status'] == 'tracking'
-    # Far from there, and then where it is.
     for sample, key in ((feed.sent + 200, 'fixes_contradicting'), (feed.sent, 'fixes_agreeing')):
         at = [f'{each:.3f}' for each in drive.positions[sample, :2]]
         turned = f'{np.degrees(courses[sample]):.1f}'

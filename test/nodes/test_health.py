@@ -155,7 +155,6 @@ def test_what_diagnostics_and_status_show(bench):
     known = {'sec': 5.0, 'input_rate_hz': 15.0, 'ticks_since_good_sample': 5.0, 'used': 28.0}
     known |= {'received': 30.0, 'out_of_order': 0.0, 'processing_p99_us': 2.0}
     assert known.items() <= numbers.items()
-    # Counts that restart are all new.
     bench.now_s += 1.0
     bench.counters = Counter(received=10)
     assert bench.second()['received'] == 10

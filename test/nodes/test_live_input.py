@@ -222,7 +222,6 @@ def test_fixes_are_positions_in_the_plane_of_the_first_one_that_the_next_agrees_
     assert place == pytest.approx(there)
     assert not positions.take(fix(123.0, 10.0, 100.0, 8))
     assert positions.counts() == {'used': 2, 'no_fix': 8, 'duplicate_stamp': 1}
-    # One that is known stays.
     known, learner = reference()
     learner.head = replace(head, origin=GeodeticOrigin(50.0, 10.0, 0.0))
     assert known.take(fix(50.001, 10.0, 0.0, 1))

@@ -474,7 +474,6 @@ def test_adopting_newer_parameters_moves_the_state_along(begun, belief):
         belief.update(TRIPLES.observations[tick])
     assert np.mean(jumps) < 0.05 * np.linalg.norm(belief.state)
     assert np.mean(jumps) < 0.5 * np.mean(without)
-    # Adopting nonsense starts again.
     move = begun.fold()
     belief.state = np.full(5, np.nan)
     belief.adopt(begun.parameters(), move)

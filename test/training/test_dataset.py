@@ -221,7 +221,6 @@ def test_short_stretches_between_gaps_are_left_out_and_recordings_stay_apart():
     dataset = build_dataset([with_imu(whole, stamps=late)], USUAL)
     assert [len(segment) for segment in dataset.segments] == [300]
     assert dataset.counts['gaps'] == 1
-    # Several recordings stay apart and in order.
     long, short = drive(12.0, name='long'), drive(8.0, name='short')
     dataset = build_dataset([long, short], USUAL)
     assert [len(segment) for segment in dataset.segments] == [240, 160]

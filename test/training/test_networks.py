@@ -117,7 +117,6 @@ def test_after_a_long_gap_it_is_off_the_network_even_where_it_stands(yard_model,
     for stamp, sample in zip(imu.stamps[: 50 * 40], imu.samples, strict=False):
         live.push(int(stamp), sample)
     assert live.latest.valid
-    # As it stands at the depot.
     later = int(imu.stamps[50 * 40]) + far_ns + 20_000_000 * np.arange(50 * 20)
     seen = zip(later.tolist(), np.tile(imu.samples[:50], (20, 1)), strict=True)
     causes = [each.cause for each in feed(live, seen)]

@@ -213,7 +213,6 @@ def test_only_the_start_of_each_part_of_a_long_drive_is_followed(circuit):
     for edge, (((seen, truth),), _) in zip(edges, parts, strict=True):
         assert len(seen) == 200
         np.testing.assert_array_equal(truth[:, 0], circuit.track[edge : edge + 200])
-        # Positions after the part are known as well.
         np.testing.assert_array_equal(truth[:, 2], circuit.track[edge + 20 : edge + 220])
     for blocks, _ in parts_of(*(Circuit().laps(3, seed=seed) for seed in range(6)), most=800):
         assert 0 < sum(len(seen) for seen, _ in blocks) <= 200

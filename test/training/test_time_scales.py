@@ -165,7 +165,6 @@ def test_scales_follow_the_lap_and_a_slow_sensor(drive):
     assert (given.rate_hz, given.window) == (5.0, 20)
     with pytest.raises(InputError, match='met twice'):
         module.with_time_scales([drive(seconds=5.0)], TPSR)
-    # Nor do they follow a wild stamp.
     recording = drive(20.0)
     usual = module.with_time_scales([recording], TPSR)
     for index, days in product((0, 1000, -1), (1, -1)):

@@ -125,7 +125,6 @@ def test_the_lag_is_that_of_the_bag_whatever_was_undone(drive):
     assert [row['found_s'] for row in rows[:2]] == pytest.approx([0.2, 0.2], abs=0.003)
     assert [row['uncertainty_s'] for row in rows[:2]] == pytest.approx([0.014, 0.014], abs=0.001)
     assert rows[2]['found_s'] is rows[2]['uncertainty_s'] is None
-    # A model remembers laps and lag.
     settings = TrainingSettings(rate_hz=10.0, window=10, states=5, horizons=(0, 5))
     undone = drive(seconds=20.0, late_s=0.2).with_positions_earlier(0.2)
     summary = train_model([undone], settings).summary
