@@ -8,7 +8,8 @@ import itertools
 import math
 from threading import get_ident
 from time import sleep
-from typing import Any, NamedTuple, TypeAlias
+from types import SimpleNamespace
+from typing import Any, TypeAlias
 from unittest.mock import patch
 
 import numpy as np
@@ -105,23 +106,16 @@ def rmse_m(estimates: list[Estimate]) -> float:
     return float(np.sqrt(np.mean(np.square(errors(estimates)))))
 
 
-class Learned(NamedTuple):
+@pytest.fixture(scope='module')
+def learned() -> SimpleNamespace:
     """Output of a learner on the first laps, into which nothing may be pushed any more."""
-
-    learner: StreamLearner
-    published: list[Estimate]
-    trained_on: list[Recording]
-
-
-@pytest.fixture(scope='module')
-def learned() -> Learned:
-    train = Recorder()
-    learner = new_learner(train=train)
-    return Learned(learner, feed(learner, 0, LEARNED), train.trained_on[-1])
+    learner = new_learner(train=(train := Recorder()))
+    published = feed(learner, 0, LEARNED)
+    return SimpleNamespace(learner=learner, published=published, trained_on=train.trained_on[-1])
 
 
 @pytest.fixture(scope='module')
-def kept(learned: Learned) -> Saved:
+def kept(learned: SimpleNamespace) -> Saved:
     return saved(learned.learner)
 
 

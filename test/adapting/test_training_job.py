@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of a training, parameters of nodes, and how the job of a node is given up."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 import multiprocessing
 import os
@@ -19,12 +17,7 @@ import pytest
 from worker_tasks import answer, work_for_long
 
 from two_manifold_ros.adapting import training_job
-from two_manifold_ros.adapting.training_job import (
-    check_target,
-    read_bags,
-    training_settings,
-    TrainingJob,
-)
+from two_manifold_ros.adapting.training_job import check_target, training_settings, TrainingJob
 from two_manifold_ros.adapting.worker import Worker
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import PARAMETERS, TrainerParameters, unknown_parameters
@@ -88,7 +81,9 @@ def test_a_target_that_cannot_be_written_is_refused(tmp_path):
 def test_the_positions_of_bags_are_put_in_step(write_bag, tmp_path):
     bag = write_bag(tmp_path / 'late', ellipse.drive().with_positions_earlier(-0.2))
     for wanted, earlier_s in (('auto', 0.2), ('', 0.0)):
-        (recording,) = read_bags({**DEFAULTS, 'bags': [str(bag)], 'position_lag': wanted})
+        (recording,) = training_job.read_bags(
+            DEFAULTS | {'bags': [str(bag)], 'position_lag': wanted}
+        )
         assert recording.positions.earlier_s == pytest.approx(earlier_s, abs=0.01)
 
 

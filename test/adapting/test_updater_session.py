@@ -11,13 +11,8 @@ import pytest
 from raw_imu import odd_stream, raw_imu, unaccounted
 from updater_feed import feed, LEARNED, small_session, tpsr_session
 
-from two_manifold_ros.adapting.updater_session import (
-    assess_learning,
-    learner_of,
-    learning_events,
-    learning_values,
-    UpdaterSession,
-)
+from two_manifold_ros.adapting import updater_session
+from two_manifold_ros.adapting.updater_session import learner_of, learning_events, UpdaterSession
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import assess, Assessment, Health, Level, REJECTIONS
@@ -28,7 +23,7 @@ from two_manifold_ros.model.model_file import load_model
 
 def said(session: UpdaterSession) -> str:
     health = Health().with_filter(session.learner.filter, 0.0)
-    return assess_learning(assess(health), session.learner, '/reference').why
+    return updater_session.assess_learning(assess(health), session.learner, '/reference').why
 
 
 def test_it_learns_where_it_is_and_says_on_the_way_what_it_does(drive):
@@ -42,7 +37,7 @@ def test_it_learns_where_it_is_and_says_on_the_way_what_it_does(drive):
     assert published
     assert said(session) == 'tracking'
     estimates = feed(session, drive, slice(LEARNED, None))
-    values = learning_values(session.learner)
+    values = updater_session.learning_values(session.learner)
     assert values['error_m'] < 0.25 * values['mean_error_m']
     assert session.counts()['published'] == published + len(estimates)
     assert session.learner.head.frame_id == 'map'
@@ -148,4 +143,4 @@ def test_what_happened_lately_is_said_once_and_a_checkpoint_hides_nothing_else(l
     for before, trouble, after in (
         (well, '', well), (lost, 'disk full', lost), (well, 'disk full', warned)
     ):  # fmt: skip
-        assert assess_learning(before, learned.learner, '/fix', trouble) == after
+        assert updater_session.assess_learning(before, learned.learner, '/fix', trouble) == after

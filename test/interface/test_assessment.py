@@ -13,11 +13,12 @@ from two_manifold_ros.interface import assessment as module
 
 IMU = 'sensor_msgs/msg/Imu'
 STRINGS = (module.Publisher('std_msgs/msg/String'),)
-DRIVER = (module.Publisher(IMU, '/driver'),)
+DRIVER, UNNAMED = (module.Publisher(IMU, '/driver'),), module.Publisher(IMU)
 TRACKS: dict[str, Any] = {'status': Status.TRACKING, 'cause': '', 'why': 'tracking'}
 FILLS: dict[str, Any] = {
     'status': Status.FILLING, 'cause': 'filling', 'why': 'filling the window: 3 of 60 ticks',
 }  # fmt: skip
+GAP = {'status': Status.UNSURE, 'cause': 'gap', 'why': CAUSES['gap'].format(seen=3, window=9)}
 LOST: dict[str, Any] = {'status': Status.LOST, 'cause': 'diverged', 'why': 'lost: too wide'}
 TURNED: dict[str, Any] = {'status': Status.REFUSED, 'cause': 'reversed', 'why': 'refused: turned'}
 
@@ -30,6 +31,10 @@ IN_A_ROW, UNUSED_S = module.InputLimits.most_in_a_row, module.Health().unused_s
 
 def refused(unused_s: float = UNUSED_S, **rejected: int) -> dict[str, Any]:
     return {'rejected': rejected, 'unused_s': unused_s}
+
+
+def complains(cause: str) -> dict[str, Any]:
+    return {'complaints': {cause: 'other axes'}}
 
 
 def interrupted(cause: str, seconds: float) -> dict[str, Any]:
@@ -51,14 +56,10 @@ CASES: dict[str, tuple[module.Level, Status | None, dict[str, Any]]] = {
     'zero_stamp': (ERROR, Status.REFUSED, TRACKS | refused(0.2, zero_stamp=IN_A_ROW)),
     'non_finite': (ERROR, Status.REFUSED, TRACKS | refused(1.1, zero_stamp=1, non_finite=2)),
     'in_g': (ERROR, Status.REFUSED, IN_G | refused(out_of_range=99)),
-    'several_publishers': (
-        WARN, Status.UNSURE, TRACKS | {'publishers': (*DRIVER, module.Publisher(IMU))},
-    ),
+    'several_publishers': (WARN, Status.UNSURE, TRACKS | {'publishers': (*DRIVER, UNNAMED)}),
     'too_slow': (ERROR, Status.LOST, LOST | SLOW),
-    'frame_changed': (
-        WARN, Status.FILLING, FILLS | {'complaints': {'frame_changed': 'other axes'}},
-    ),
-    'frame': (WARN, Status.TRACKING, TRACKS | {'complaints': {'frame': 'other axes'}}),
+    'frame_changed': (WARN, Status.FILLING, FILLS | complains('frame_changed')),
+    'frame': (WARN, Status.TRACKING, TRACKS | complains('frame')),
     'shared_output': (
         WARN, Status.TRACKING,
         TRACKS | {'shared_outputs': {'/position': ('/other',), '/status': ('/other',)}},
@@ -69,10 +70,7 @@ CASES: dict[str, tuple[module.Level, Status | None, dict[str, Any]]] = {
     ),
     'no_clock': (WARN, Status.TRACKING, TRACKS | DRIVEN | {'clock': 'no_clock'}),
     'stepped_ahead': (WARN, Status.FILLING, FILLS | interrupted('stepped_ahead', 30.0)),
-    'stepped_back': (
-        WARN, Status.UNSURE,
-        interrupted('stepped_back', 0.75) | {'status': Status.UNSURE, 'cause': 'gap'},
-    ),
+    'stepped_back': (WARN, Status.UNSURE, GAP | interrupted('stepped_back', 0.75)),
     'gap': (WARN, Status.FILLING, FILLS | interrupted('gap', 61.0)),
     'filling': (WARN, Status.FILLING, FILLS),
     'diverged': (ERROR, Status.LOST, LOST),
@@ -107,7 +105,6 @@ def test_reasons(cause):
 
 DEGREES = Finding('rates_in_degrees', 'the rates look like deg/s', refuses=True)
 STANDS, GOES_NOT = {'clock': 'clock_stands'}, {'clock': 'no_clock'}
-GAP = {'status': Status.UNSURE, 'cause': 'gap', 'why': CAUSES['gap'].format(seen=3, window=9)}
 MORE: list[tuple[str, dict[str, Any], str]] = [
     # A clock that stands is odd only while a publisher is there, and no fault of the driver.
     ('clock_stands', TRACKS | DRIVEN | STANDS, 'tracking, but'),
@@ -151,8 +148,7 @@ def test_not_to_be_configured_yet_is_no_error_and_all_that_is_odd_is_reported_at
     found = module.oddities(
         module.Health(
             publishers=DRIVER * 2, usable_rate_hz=1.0, rate_hz=10.0,
-            complaints={'frame': 'other axes'}, rejected_share=0.5, rejected_most='malformed',
-            clock='no_clock',
+            rejected_share=0.5, rejected_most='malformed', clock='no_clock', **complains('frame'),
         )
     )  # fmt: skip
     assert list(found) == ['several_publishers', 'too_slow', 'frame', 'malformed', 'no_clock']

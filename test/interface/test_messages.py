@@ -18,6 +18,7 @@ from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface import messages, transforms
 
 Build = Callable[..., messages.Message]
+Pose = tuple[float, float, float]
 HEADER = {'stamp': {'sec': 1_700_000_000, 'nanosec': 123_456_789}, 'frame_id': 'arena'}
 SPHERE, CYLINDER, SPHERES = 2, 3, 7
 
@@ -228,11 +229,7 @@ SLOW = np.array([[1.0, 0.0], [0.0, 1.0]])
 
 
 def odometry(
-    seconds: float,
-    pose: tuple[float, float, float],
-    speed: float = 1.0,
-    child: str = 'base_link',
-    frame: str = 'odom',
+    seconds: float, pose: Pose, speed: float = 1.0, child: str = 'base_link', frame: str = 'odom'
 ) -> Any:  # noqa: ANN401 - as a message
     """Return what has the fields of ``nav_msgs/Odometry``."""
     seconds, nanoseconds = divmod(BEGIN_NS + round(1e9 * seconds), 10**9)
@@ -260,7 +257,7 @@ def frame() -> transforms.OdometryFrame:
 def at(estimate):
     """Return the estimate at a time and a pose; it drives where the yaw points, or the course."""
 
-    def moved(seconds: float, pose: tuple[float, float, float], **changes: object) -> Estimate:
+    def moved(seconds: float, pose: Pose, **changes: object) -> Estimate:
         x, y, yaw = pose
         positions = np.vstack([[x, y], estimate.positions[1:]])
         usual = {

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model comes back from its file bit by bit; what is damaged or unfit is refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 import io
 import itertools

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is learned of a network: speed ratios, shaking, headings, usual speeds, and joins."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 import itertools
