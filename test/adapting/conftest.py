@@ -24,5 +24,4 @@ def learned_session(drive: SlotCarRun) -> UpdaterSession:
 
 @pytest.fixture
 def learned(learned_session: UpdaterSession) -> UpdaterSession:
-    """A copy of it, to go on with."""
     return copy.deepcopy(learned_session)

@@ -16,14 +16,8 @@ import numpy as np
 import pytest
 from updater_feed import feed, LEARNED, SMALL, small_session, tpsr_session
 
-from two_manifold_ros.adapting.checkpoints import (
-    Checkpoints,
-    kept_in,
-    name_of_files,
-    numbered,
-    NumberedFiles,
-    saved,
-)
+from two_manifold_ros.adapting import checkpoints
+from two_manifold_ros.adapting.checkpoints import Checkpoints, numbered, NumberedFiles
 from two_manifold_ros.adapting.updater_session import UpdaterSession
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import UpdaterParameters
@@ -98,7 +92,6 @@ def test_a_name_in_use_is_refused_and_half_written_files_of_the_dead_are_removed
     files.close()
     NumberedFiles(tmp_path, 'car', 'checkpoint')
     assert names_in(tmp_path) == sorted(['.car.lock', *others])
-    # Another kind is another name.
     NumberedFiles(tmp_path, 'car.model', 'model')
     for name in ('', 'a/b', '../a', 'a.b', 'a*'):
         with pytest.raises(InputError, match='name of checkpoints'):
@@ -106,13 +99,14 @@ def test_a_name_in_use_is_refused_and_half_written_files_of_the_dead_are_removed
     with pytest.raises(InputError, match=r'car\.x\.npz: no checkpoint can be written here'):
         NumberedFiles(tmp_path / 'car.x.npz', 'car', 'checkpoint')
     assert NumberedFiles(tmp_path / 'a' / 'b', 'car', 'model').folder.is_dir()
-    # By default files are named after the robot.
     for chosen, namespace, name in (
         ('', '/', 'updater'),
         ('', '/fleet/robot1', 'fleet_robot1_updater'),
         ('mine', '/fleet/robot1', 'mine'),
     ):
-        assert name_of_files(UpdaterParameters(checkpoint_name=chosen), namespace) == name
+        assert (
+            checkpoints.name_of_files(UpdaterParameters(checkpoint_name=chosen), namespace) == name
+        )
 
 
 MINUTE = 60.0
@@ -154,7 +148,9 @@ def test_it_goes_on_where_it_was(drive, learned, tmp_path):
     head = again.learner.head
     assert (head.frame_id, head.origin) == ('map', learned.learner.head.origin)
     third = small_session()
-    third.learner.resume(*kept_in(path, saved(learned.learner), third.learner.head))
+    third.learner.resume(
+        *checkpoints.kept_in(path, checkpoints.saved(learned.learner), third.learner.head)
+    )
     part = slice(LEARNED, LEARNED + 400)
     expected, found = feed(third, drive, part), feed(again, drive, part)
     assert len(found) > 50

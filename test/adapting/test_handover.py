@@ -100,7 +100,6 @@ def old(good: Model, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def bench(old: Path, good: Model, tmp_path: Path) -> Iterator[Bench]:
-    """A bench on which two models are being compared."""
     bench = Bench(old, tmp_path, good)
     bench.seconds(3)
     assert bench.state == 'comparing'
@@ -173,7 +172,6 @@ def test_nothing_is_put_up_before_something_was_learned_nor_in_another_frame(old
     bench = Bench(old, tmp_path, None)
     bench.seconds(5)
     assert bench.state == 'no candidate yet'
-    # And after all was forgotten.
     for bench.learned, state in ((good, 'comparing'), (None, 'no candidate yet')):
         bench.seconds(1)
         assert bench.state == state

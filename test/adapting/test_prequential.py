@@ -13,13 +13,7 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from two_manifold_ros.adapting.prequential import (
-    better_by_more_than_chance,
-    BLOCKS_PER_LAP,
-    Contest,
-    MOST_BLOCKS,
-    Prequential,
-)
+from two_manifold_ros.adapting import prequential
 from two_manifold_ros.adapting.references import ReferenceMonitor
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.recordings.excursions import FARTHEST_M, usable_places
@@ -34,7 +28,6 @@ def estimate(stamp_ns: int, x: float, y: float = 0.0, **said: Any) -> Any:  # no
 
 
 def known(until_ns: int, position_at: Callable[[int], Any]) -> Any:  # noqa: ANN401 - a stand-in
-    """Return a reference that is known until a stamp."""
     return SimpleNamespace(known_until_ns=until_ns, position_at=position_at)
 
 
@@ -57,7 +50,7 @@ def naive_errors(rows: list[tuple[float, float, bool]], span: int) -> tuple[floa
     st.integers(0, 12),
 )
 def test_it_sums_what_the_last_seconds_were_worth(rows, span):
-    score = Prequential(float(span))
+    score = prequential.Prequential(float(span))
     for second, (_, guess, valid) in enumerate(rows):
         score.add(estimate(second * SECOND_NS, guess, valid=valid))
     places = {second * SECOND_NS: (row[0], 0.0) for second, row in enumerate(rows)}
@@ -69,7 +62,7 @@ def test_it_sums_what_the_last_seconds_were_worth(rows, span):
 
 
 def test_what_was_withheld_for_being_no_better_is_judged_as_reported_and_the_unknown_not():
-    score = Prequential(100.0)
+    score = prequential.Prequential(100.0)
     for stamp_ns, cause in enumerate(('not_useful', 'diverged')):
         score.add(estimate(stamp_ns, 3.0, 4.0, valid=False, cause=cause))
     score.settle(known(2, lambda _: (0.0, 0.0)))
@@ -96,7 +89,7 @@ def test_what_was_withheld_for_being_no_better_is_judged_as_reported_and_the_unk
 
 @given(st.integers(1, 30), st.integers(1, 30), st.floats(2.0, 50.0))
 def test_it_finds_where_errors_rise(before, after, factor):
-    score = Prequential(1000.0)
+    score = prequential.Prequential(1000.0)
     assert score.rise_ns() == 0
     for second, error in enumerate([1.0] * before + [factor] * after):
         score.add(estimate(second * SECOND_NS, error))
@@ -122,8 +115,7 @@ def blocks_of(scales: tuple[float, float], blocks: int, seed: int) -> np.ndarray
 
 
 def decided(blocks: np.ndarray, mean_m: float = 1.0) -> tuple[str, int]:
-    """Return how a contest ends, and after how many blocks."""
-    contest = Contest(LAP_S)
+    contest = prequential.Contest(LAP_S)
     for count, (first_m, second_m) in enumerate(blocks.tolist()):
         contest.count(first_m, second_m, mean_m)
         assert not (contest.is_won and contest.is_lost)
@@ -137,9 +129,9 @@ def decided(blocks: np.ndarray, mean_m: float = 1.0) -> tuple[str, int]:
     [(0.2, 'lost', 99), (0.19, 'lost', 99), (0.08, 'won', 9), (0.05, 'won', 5)],
 )
 def test_equal_filters_do_not_take_turns_and_a_better_one_wins_soon(error, outcome, laps):
-    found = [decided(blocks_of((0.2, error), MOST_BLOCKS, seed)) for seed in range(40)]
+    found = [decided(blocks_of((0.2, error), prequential.MOST_BLOCKS, seed)) for seed in range(40)]
     assert {how for how, _ in found} == {outcome}
-    assert max(count for _, count in found) <= laps * BLOCKS_PER_LAP
+    assert max(count for _, count in found) <= laps * prequential.BLOCKS_PER_LAP
 
 
 STEADY = np.tile([0.2, 0.1], (8, 1))
@@ -149,15 +141,15 @@ GREAT = [[9.0, 0.1], [0.1, 0.11], [0.1, 0.11], [0.1, 0.11]]
 @pytest.mark.parametrize(
     ('blocks', 'mean_m', 'outcome'),
     [
-        (STEADY, 1.0, ('won', BLOCKS_PER_LAP)),
+        (STEADY, 1.0, ('won', prequential.BLOCKS_PER_LAP)),
         # Sure, but not worth it.
-        (STEADY * [1.0, 1.9], 1.0, ('lost', BLOCKS_PER_LAP)),
+        (STEADY * [1.0, 1.9], 1.0, ('lost', prequential.BLOCKS_PER_LAP)),
         # Better than one that is silent, but near the mean position.
-        (STEADY * [5.0, 8.0], 1.0, ('lost', BLOCKS_PER_LAP)),
+        (STEADY * [5.0, 8.0], 1.0, ('lost', prequential.BLOCKS_PER_LAP)),
         # One great success is worth nothing, however great.
-        (np.tile(GREAT, (12, 1)), 9.0, ('lost', MOST_BLOCKS)),
+        (np.tile(GREAT, (12, 1)), 9.0, ('lost', prequential.MOST_BLOCKS)),
         # It looks better, but is not surely better in all its time.
-        (np.tile([[2.0, 0.8], [2.0, 2.36]], (24, 1)), 9.0, ('lost', MOST_BLOCKS)),
+        (np.tile([[2.0, 0.8], [2.0, 2.36]], (24, 1)), 9.0, ('lost', prequential.MOST_BLOCKS)),
     ],
 )
 def test_outcomes(blocks, mean_m, outcome):
@@ -168,8 +160,8 @@ def test_gains_that_last_are_fewer_than_they_seem():
     lasting = np.repeat([0.2, 0.01, 0.19, 0.02], 8)
     alternating = lasting.reshape(2, 2, 8).transpose(2, 0, 1).ravel()
     old = np.full(32, 0.4)
-    assert better_by_more_than_chance(old - alternating, old)
-    assert not better_by_more_than_chance(old - lasting, old)
+    assert prequential.better_by_more_than_chance(old - alternating, old)
+    assert not prequential.better_by_more_than_chance(old - lasting, old)
 
 
 Says: TypeAlias = 'Callable[[int], dict[str, Any]] | float | None'
@@ -179,9 +171,8 @@ LAP = round(LAP_S * RATE_HZ)
 
 
 def follow(
-    contest: Contest, first: Says, second: Says, ticks: range, *, stands: bool = False
+    contest: prequential.Contest, first: Says, second: Says, ticks: range, *, stands: bool = False
 ) -> None:
-    """Drive laps of a circle."""
     for tick in ticks:
         stamp = tick * SECOND_NS // RATE_HZ
         angle = 0.0 if stands else 2.0 * math.pi * tick / LAP
@@ -196,19 +187,19 @@ def follow(
 
 def test_from_estimates_to_the_outcome():
     """The first lap does not count, nor do blocks in which the vehicle stood."""
-    contest = Contest(LAP_S)
+    contest = prequential.Contest(LAP_S)
     follow(contest, 0.2, 0.1, range(LAP))
     assert contest.blocks == 0
     follow(contest, 0.2, 0.1, range(LAP, 2 * LAP + 10))
     blocks = contest.blocks
-    assert blocks == pytest.approx(BLOCKS_PER_LAP, abs=1)
+    assert blocks == pytest.approx(prequential.BLOCKS_PER_LAP, abs=1)
     follow(contest, 0.1, 0.2, range(2 * LAP + 10, 10 * LAP), stands=True)
     assert contest.blocks <= blocks + 1
     follow(contest, 0.2, 0.1, range(10 * LAP, 11 * LAP))
     assert contest.is_won
     assert contest.errors_m == pytest.approx((0.2, 0.1), abs=0.02)
     # A filter without ticks knows no more than the mean position.
-    contest = Contest(LAP_S)
+    contest = prequential.Contest(LAP_S)
     follow(contest, None, 0.1, range(3 * LAP))
     assert contest.is_won
     assert contest.errors_m == pytest.approx((1.0, 0.1), abs=0.1)
@@ -219,7 +210,7 @@ def test_from_estimates_to_the_outcome():
 @pytest.mark.parametrize('every', [1, 4])
 def test_a_tick_in_doubt_counts_as_the_mean_position(doubt, side, every):
     """Whichever filter it is of, and however small its error is."""
-    contest = Contest(LAP_S)
+    contest = prequential.Contest(LAP_S)
 
     def doubted(tick: int) -> dict[str, Any]:
         return {'error': 0.01, **({} if tick % every else doubt)}
@@ -347,7 +338,6 @@ class Receiver:
         return stamps
 
     def share(self, stamps: list[int]) -> float:
-        """Return which share of positions is used."""
         return len({*stamps} & {*self.used}) / len(stamps)
 
 

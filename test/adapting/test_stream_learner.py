@@ -8,7 +8,8 @@ import itertools
 import math
 from threading import get_ident
 from time import sleep
-from typing import Any, NamedTuple, TypeAlias
+from types import SimpleNamespace
+from typing import Any, TypeAlias
 from unittest.mock import patch
 
 import numpy as np
@@ -105,23 +106,16 @@ def rmse_m(estimates: list[Estimate]) -> float:
     return float(np.sqrt(np.mean(np.square(errors(estimates)))))
 
 
-class Learned(NamedTuple):
+@pytest.fixture(scope='module')
+def learned() -> SimpleNamespace:
     """Output of a learner on the first laps, into which nothing may be pushed any more."""
-
-    learner: StreamLearner
-    published: list[Estimate]
-    trained_on: list[Recording]
-
-
-@pytest.fixture(scope='module')
-def learned() -> Learned:
-    train = Recorder()
-    learner = new_learner(train=train)
-    return Learned(learner, feed(learner, 0, LEARNED), train.trained_on[-1])
+    learner = new_learner(train=(train := Recorder()))
+    published = feed(learner, 0, LEARNED)
+    return SimpleNamespace(learner=learner, published=published, trained_on=train.trained_on[-1])
 
 
 @pytest.fixture(scope='module')
-def kept(learned: Learned) -> Saved:
+def kept(learned: SimpleNamespace) -> Saved:
     return saved(learned.learner)
 
 
@@ -185,7 +179,6 @@ def test_a_given_model_makes_room_only_for_a_better_map(kept, moved):
     assert bool(learner.models) == bool(moved)
     assert (learner.filter.running is model) == (not moved)
     assert ('the given model' in str(learning_values(learner)['learning'])) == (not moved)
-    # A training that lost leaves a count and a sentence.
     assert learner.counters['trainings_tried'] >= 1
     assert bool(learner.counters['trainings_lost']) == (not moved)
     assert ('stays' if not moved else 'its model runs, and errs by') in learner.verdict
@@ -334,7 +327,6 @@ def test_positions_without_samples_teach_nothing():
         learner.add_reference(10**9 + index * 50_000_000, np.cos(0.1 * index), 0.0)
     assert learner.schedule.known_s == 0.0
     assert not any(learner.counters.values())
-    # Those of another clock are counted.
     feed(learner, 0, 100, late_ns=12 * 3600 * 10**9)
     assert (learner.reference.counters['far_from_samples'], learner.schedule.known_s) == (50, 0.0)
 
@@ -378,7 +370,6 @@ def test_what_errs_no_less_than_the_mean_position_is_not_reported(kept):
     # The withheld estimate stays there, for the comparison.
     assert np.isfinite([each.positions for each in before]).all()
     assert all(each.valid for each in feed(learner, right + 1, LEARNED + 5 * lap)[-lap // 2 :])
-    # A reset lifts it as well.
     learner.filter.withheld = True
     learner.reset('a test')
     assert not learner.filter.withheld
@@ -414,7 +405,6 @@ def test_a_tpsr_goes_on_learning_between_trainings():
     assert 40.0 < spans[-1] == learned_seconds(learner) < 50.0
     # Laps of 9 s are learned in quarters.
     assert changes > trained + 10
-    # Without references nothing is learned.
     feed(learner, 1000, 1200, reference=False)
     model = learner.filter.running
     feed(learner, 1200, 1300, reference=False)

@@ -14,11 +14,9 @@ from two_manifold_ros.recordings.recording import GeodeticOrigin
 
 STEP = 10_000_000
 HEAD = replace(
-    make_head(imu_topic='/imu'),
-    position_topic='/fix',
-    frame_id='map',
+    make_head(imu_topic='/imu'), position_topic='/fix', frame_id='map',
     origin=GeodeticOrigin(50.0, 10.0, 3.0),
-)
+)  # fmt: skip
 
 
 def sample(value: float) -> list[float]:
@@ -87,7 +85,6 @@ def test_a_new_drive_starts_where_the_clock_jumps_and_the_oldest_goes_first(jump
     assert first.imu.stamps[-1] == STEP * 50
     assert STEP < first.imu.stamps[0] <= first.positions.stamps[0]
     assert len(second.imu.stamps) == 40
-    # A whole drive may be forgotten.
     for index in range(60):
         memory.add(STEP * (90 + index) + jump_ns, sample(index))
     assert len(memory.recordings(HEAD)) == 1
@@ -125,12 +122,10 @@ def test_what_was_saved_is_restored_and_goes_on():
     for name, array in again.saved()[1].items():
         assert (array == arrays[name]).all()
     assert len(again) == 61
-    # How long the drives lasted.
     assert again.seconds == pytest.approx(0.59)
     again.add(STEP * 200 + 2 * SEAM_NS, sample(1.0))
     again.add_position(STEP * 200 + 2 * SEAM_NS, 0.0, 0.0)
     assert again.saved()[0] == [[60, 15], [2, 1]]
-    # What does not fit together is refused and changes nothing.
     for name in ('stamps', 'samples', 'fixes', 'places'):
         with pytest.raises(ValueError, match='does not fit'):
             again.restore(lengths, {**arrays, name: arrays[name][:-1]})
@@ -145,7 +140,6 @@ def test_positions_that_no_training_could_use_are_not_kept():
         memory.add(STEP * index, sample(index))
     assert memory.recordings(HEAD) == []
     assert memory.add_position(STEP, 0.0, 0.0)
-    # One position alone teaches nothing.
     assert memory.recordings(HEAD) == []
     # Far ahead, back, the same again; one just after another is of use, but is not kept.
     for stamp in (STEP + 2 * SEAM_NS, STEP - 5, STEP):

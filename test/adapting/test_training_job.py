@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of a training, parameters of nodes, and how the job of a node is given up."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 import multiprocessing
 import os
@@ -19,12 +17,7 @@ import pytest
 from worker_tasks import answer, work_for_long
 
 from two_manifold_ros.adapting import training_job
-from two_manifold_ros.adapting.training_job import (
-    check_target,
-    read_bags,
-    training_settings,
-    TrainingJob,
-)
+from two_manifold_ros.adapting.training_job import check_target, training_settings, TrainingJob
 from two_manifold_ros.adapting.worker import Worker
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.parameters import PARAMETERS, TrainerParameters, unknown_parameters
@@ -77,11 +70,9 @@ def test_without_changes_the_settings_of_a_node_are_those_of_a_training():
 def test_a_target_that_cannot_be_written_is_refused(tmp_path):
     check_target(str(tmp_path / 'model.npz'))
     refused = {
-        '': 'No model is named',
-        '/nowhere/m.npz': 'missing',
-        str(tmp_path): 'it is a folder',
+        '': 'No model is named', '/nowhere/m.npz': 'missing', str(tmp_path): 'it is a folder',
         f'{__file__}/m.npz': 'missing',
-    }
+    }  # fmt: skip
     for path, words in {**refused, f'{"x" * 300}/m.npz': '255 bytes at most'}.items():
         with pytest.raises(InputError, match=words):
             check_target(path)
@@ -90,7 +81,9 @@ def test_a_target_that_cannot_be_written_is_refused(tmp_path):
 def test_the_positions_of_bags_are_put_in_step(write_bag, tmp_path):
     bag = write_bag(tmp_path / 'late', ellipse.drive().with_positions_earlier(-0.2))
     for wanted, earlier_s in (('auto', 0.2), ('', 0.0)):
-        (recording,) = read_bags({**DEFAULTS, 'bags': [str(bag)], 'position_lag': wanted})
+        (recording,) = training_job.read_bags(
+            DEFAULTS | {'bags': [str(bag)], 'position_lag': wanted}
+        )
         assert recording.positions.earlier_s == pytest.approx(earlier_s, abs=0.01)
 
 
@@ -146,7 +139,6 @@ def test_it_answers_refuses_fails_and_starts_again_out_of_reach_of_ctrl_c(
     with pytest.raises(ZeroDivisionError):
         worker.run(answer, 1)
     assert worker.run(answer, 0) == process.pid
-    # A killed process is reported, and another one goes on.
     killer = Thread(target=lambda: (sleep(0.3), os.kill(process.pid, signal.SIGKILL)))
     killer.start()
     with pytest.raises(InputError, match='ended with status -9'):

@@ -11,13 +11,8 @@ import pytest
 from raw_imu import odd_stream, raw_imu, unaccounted
 from updater_feed import feed, LEARNED, small_session, tpsr_session
 
-from two_manifold_ros.adapting.updater_session import (
-    assess_learning,
-    learner_of,
-    learning_events,
-    learning_values,
-    UpdaterSession,
-)
+from two_manifold_ros.adapting import updater_session
+from two_manifold_ros.adapting.updater_session import learner_of, learning_events, UpdaterSession
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.interface.assessment import assess, Assessment, Health, Level, REJECTIONS
@@ -27,9 +22,8 @@ from two_manifold_ros.model.model_file import load_model
 
 
 def said(session: UpdaterSession) -> str:
-    """Return the reason that the node would give."""
     health = Health().with_filter(session.learner.filter, 0.0)
-    return assess_learning(assess(health), session.learner, '/reference').why
+    return updater_session.assess_learning(assess(health), session.learner, '/reference').why
 
 
 def test_it_learns_where_it_is_and_says_on_the_way_what_it_does(drive):
@@ -43,7 +37,7 @@ def test_it_learns_where_it_is_and_says_on_the_way_what_it_does(drive):
     assert published
     assert said(session) == 'tracking'
     estimates = feed(session, drive, slice(LEARNED, None))
-    values = learning_values(session.learner)
+    values = updater_session.learning_values(session.learner)
     assert values['error_m'] < 0.25 * values['mean_error_m']
     assert session.counts()['published'] == published + len(estimates)
     assert session.learner.head.frame_id == 'map'
@@ -76,7 +70,6 @@ def test_positions_in_another_frame_are_refused_and_named(drive, learned, model_
     (said,) = learning_events(Counter(reference_other_frame=1), learned, '/fix').values()
     assert "'odom'" in said
     assert "'map'" in said
-    # A given model has its own frame.
     session = tpsr_session(load_model(model_path))
     feed(session, drive, slice(0, 10), positions=False)
     stamp = int(drive.stamps_ns[9])
@@ -107,7 +100,6 @@ def test_every_message_is_accounted_for_and_times_of_arrival_take_the_place_of_s
         stamped.take(raw_imu(0, sample))
     assert stamped.counts()['used'] == 20
     assert stamped.arrivals.newest_ns == 10**9 + 19 * 2 * 10**7
-    # At any moment.
     session = small_session()
     for index, message in enumerate(odd_stream(drive, 600)):
         session.take(message)
@@ -120,11 +112,9 @@ def test_every_message_is_accounted_for_and_times_of_arrival_take_the_place_of_s
 
 
 def test_what_is_chosen_makes_a_learner_whose_process_ends_with_it(model_path):
-    # What makes no sense is refused at the start.
     for name, value in {'model': 'no.npz', 'position_lag': '2 s', 'horizons': [5, 7]}.items():
         with pytest.raises(InputError, match=r'no\.npz|position lag|horizons'):
             learner_of(UpdaterParameters(**{name: value}), '/imu')
-    # A given model is what runs first.
     learner = learner_of(UpdaterParameters(learner='tpsr', model=str(model_path)), '/imu')
     assert isinstance(learner.filter.running, TrainedModel)
     assert learner.head.frame_id == load_model(model_path).frame_id
@@ -153,4 +143,4 @@ def test_what_happened_lately_is_said_once_and_a_checkpoint_hides_nothing_else(l
     for before, trouble, after in (
         (well, '', well), (lost, 'disk full', lost), (well, 'disk full', warned)
     ):  # fmt: skip
-        assert assess_learning(before, learned.learner, '/fix', trouble) == after
+        assert updater_session.assess_learning(before, learned.learner, '/fix', trouble) == after

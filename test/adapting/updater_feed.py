@@ -33,18 +33,12 @@ def small_session() -> UpdaterSession:
 
 
 def feed(
-    session: UpdaterSession,
-    drive: SlotCarRun,
-    part: slice,
-    *,
-    positions: bool = True,
-    later_ns: int = 0,
+    session: UpdaterSession, drive: SlotCarRun, part: slice, *, positions: bool = True
 ) -> list[Estimate]:
-    """Feed a part of a drive, and return what may be published."""
     estimates = []
     rows = zip(drive.stamps_ns.tolist(), drive.imu, drive.positions.tolist(), strict=True)
     for index, (stamp, sample, position) in list(enumerate(rows))[part]:
-        estimates += session.take(raw_imu(stamp + later_ns, sample))
+        estimates += session.take(raw_imu(stamp, sample))
         if positions and index % 5 == 0:
-            session.take_position(stamp + later_ns, 'map', *position[:2])
+            session.take_position(stamp, 'map', *position[:2])
     return estimates

@@ -185,7 +185,6 @@ def set_back(stretch: Stretch, _: HealthyDrive, seconds: float) -> Stretch:
     says=(REFUSED, 'zero_stamp'), words='use_receive_time', within_s=1.0, recovers=AGAIN,
 )  # fmt: skip
 def unstamped(stretch: Stretch, _: HealthyDrive) -> Stretch:
-    """Leave the stamps zero."""
     return [each._replace(stamp_ns=0, refused='zero_stamp') for each in stretch]
 
 
@@ -218,7 +217,6 @@ DEAD: dict[str, Any] = {
     **DEAD, counts={'gaps': 1, 'resets': 1}, after=partial(later, seconds=3599.0),
 )  # fmt: skip
 def nothing(_: Stretch, __: HealthyDrive) -> Stretch:
-    """Send nothing at all."""
     return []
 
 
@@ -231,7 +229,6 @@ fault('batches of 50 messages at once', batch=50)(unchanged)
 )  # fmt: skip
 @fault('/clock goes back by 30 s, stamps go on (use_sim_time)', -30 * SECOND_NS, simulated=True)
 def clock_set(stretch: Stretch, _: HealthyDrive, ahead_ns: int | None) -> Stretch:
-    """Stop or set ``/clock``, not the IMU."""
     return [each._replace(clock_ns=ahead_ns) for each in stretch]
 
 
@@ -260,7 +257,6 @@ def scaled(stretch: Stretch, _: HealthyDrive, factors: list[float]) -> Stretch:
     recovers=20,
 )  # fmt: skip
 def framed(stretch: Stretch, _: HealthyDrive, name: str) -> Stretch:
-    """Name another frame in every header."""
     return [each._replace(frame=name) for each in stretch]
 
 

@@ -34,7 +34,6 @@ class WatchedProcess(Process):
         return Path(f'/proc/{self.process.pid}/{name}').read_text()
 
     def until(self, condition: Callable[[], object], what: str) -> None:
-        """Wait while it runs."""
         end = monotonic() + PATIENCE_S
         while not condition():
             assert self.process.poll() is None, f'it ended before {what}: {self.said}'
@@ -58,11 +57,9 @@ class Machine:
         self.processes: list[WatchedProcess] = []
         self._environment = environment_of(domain)
         self._parameters: dict[str, dict[str, object]] = {
-            'filter_node': {'model': model},
-            'trainer_node': {'model': folder / 'new.npz'},
-            'updater_node': {'checkpoint_folder': folder / 'kept'},
-            'slot_car_node': {},
-        }
+            'filter_node': {'model': model}, 'trainer_node': {'model': folder / 'new.npz'},
+            'updater_node': {'checkpoint_folder': folder / 'kept'}, 'slot_car_node': {},
+        }  # fmt: skip
 
     def node(self, name: str, *options: Any, **parameters: object) -> WatchedProcess:  # noqa: ANN401
         """Start a node; the ``options`` are those of `command`."""
@@ -108,13 +105,10 @@ def test_nodes_end_while_they_import_and_while_they_are_made(machine):
     # Once this is there the node itself is being made.
     loaded = 'librmw_fastrtps_cpp'
     cases = [
-        ('filter_node', INT, ''),
-        ('updater_node', TERM, ''),
-        ('trainer_node', HUP, ''),
-        ('filter_node', TERM, loaded),
-        ('updater_node', INT, loaded),
+        ('filter_node', INT, ''), ('updater_node', TERM, ''), ('trainer_node', HUP, ''),
+        ('filter_node', TERM, loaded), ('updater_node', INT, loaded),
         ('slot_car_node', HUP, loaded),
-    ]
+    ]  # fmt: skip
     nodes = [machine.node(name) for name, *_ in cases]
     for node, (name, number, library) in zip(nodes, cases, strict=True):
 
@@ -131,10 +125,7 @@ def test_nodes_end_while_they_import_and_while_they_are_made(machine):
 
 def test_commands_that_are_stopped_while_they_write_leave_nothing(machine, trained, bag):
     new = machine.written / 'new'
-    for words in (
-        ('simulate', '-o', new, '--laps', 2000),
-        ('replay', trained[0], bag, '-o', new),
-    ):
+    for words in (('simulate', '-o', new, '--laps', 2000), ('replay', trained[0], bag, '-o', new)):
         command = machine.command(words=words)
         command.until(lambda: [*machine.written.glob('.bag-*/new/*')], 'the half-written bag')
         command.ends(TERM, 128 + TERM)

@@ -9,27 +9,16 @@ from typing import Any
 import pytest
 
 from two_manifold_ros.filtering.status import CAUSES, Finding, Status
-from two_manifold_ros.interface.assessment import (
-    assess,
-    capitalised,
-    format_duration,
-    Health,
-    imu_complaints,
-    InputLimits,
-    Level,
-    LEVELS,
-    oddities,
-    Publisher,
-    ThrottledLog,
-)
+from two_manifold_ros.interface import assessment as module
 
 IMU = 'sensor_msgs/msg/Imu'
-STRINGS = (Publisher('std_msgs/msg/String'),)
-DRIVER = (Publisher(IMU, '/driver'),)
+STRINGS = (module.Publisher('std_msgs/msg/String'),)
+DRIVER, UNNAMED = (module.Publisher(IMU, '/driver'),), module.Publisher(IMU)
 TRACKS: dict[str, Any] = {'status': Status.TRACKING, 'cause': '', 'why': 'tracking'}
 FILLS: dict[str, Any] = {
     'status': Status.FILLING, 'cause': 'filling', 'why': 'filling the window: 3 of 60 ticks',
 }  # fmt: skip
+GAP = {'status': Status.UNSURE, 'cause': 'gap', 'why': CAUSES['gap'].format(seen=3, window=9)}
 LOST: dict[str, Any] = {'status': Status.LOST, 'cause': 'diverged', 'why': 'lost: too wide'}
 TURNED: dict[str, Any] = {'status': Status.REFUSED, 'cause': 'reversed', 'why': 'refused: turned'}
 
@@ -37,19 +26,23 @@ UNHEARD, DRIVEN = {'received': False}, {'publishers': DRIVER}
 SILENT = DRIVEN | {'silence_s': 3.0}
 SLOW = {'usable_rate_hz': 7.9, 'rate_hz': 10.0}
 IN_G = {'finding': Finding('in_g', 'wrong units', True)}
-IN_A_ROW, UNUSED_S = InputLimits.most_in_a_row, Health().unused_s
+IN_A_ROW, UNUSED_S = module.InputLimits.most_in_a_row, module.Health().unused_s
 
 
 def refused(unused_s: float = UNUSED_S, **rejected: int) -> dict[str, Any]:
     return {'rejected': rejected, 'unused_s': unused_s}
 
 
+def complains(cause: str) -> dict[str, Any]:
+    return {'complaints': {cause: 'other axes'}}
+
+
 def interrupted(cause: str, seconds: float) -> dict[str, Any]:
     return {'interruption': Finding(cause, f'{cause} by {seconds:g} s', refuses=False)}
 
 
-OK, WARN, ERROR = Level
-CASES: dict[str, tuple[Level, Status | None, dict[str, Any]]] = {
+OK, WARN, ERROR = module.Level
+CASES: dict[str, tuple[module.Level, Status | None, dict[str, Any]]] = {
     'unconfigured': (ERROR, None, {'trouble': 'No model'}),
     'inactive': (WARN, None, {'active': False, 'managed': True}),
     'disabled': (WARN, None, {'enabled': False}),
@@ -63,14 +56,10 @@ CASES: dict[str, tuple[Level, Status | None, dict[str, Any]]] = {
     'zero_stamp': (ERROR, Status.REFUSED, TRACKS | refused(0.2, zero_stamp=IN_A_ROW)),
     'non_finite': (ERROR, Status.REFUSED, TRACKS | refused(1.1, zero_stamp=1, non_finite=2)),
     'in_g': (ERROR, Status.REFUSED, IN_G | refused(out_of_range=99)),
-    'several_publishers': (
-        WARN, Status.UNSURE, TRACKS | {'publishers': (*DRIVER, Publisher(IMU))},
-    ),
+    'several_publishers': (WARN, Status.UNSURE, TRACKS | {'publishers': (*DRIVER, UNNAMED)}),
     'too_slow': (ERROR, Status.LOST, LOST | SLOW),
-    'frame_changed': (
-        WARN, Status.FILLING, FILLS | {'complaints': {'frame_changed': 'other axes'}},
-    ),
-    'frame': (WARN, Status.TRACKING, TRACKS | {'complaints': {'frame': 'other axes'}}),
+    'frame_changed': (WARN, Status.FILLING, FILLS | complains('frame_changed')),
+    'frame': (WARN, Status.TRACKING, TRACKS | complains('frame')),
     'shared_output': (
         WARN, Status.TRACKING,
         TRACKS | {'shared_outputs': {'/position': ('/other',), '/status': ('/other',)}},
@@ -81,10 +70,7 @@ CASES: dict[str, tuple[Level, Status | None, dict[str, Any]]] = {
     ),
     'no_clock': (WARN, Status.TRACKING, TRACKS | DRIVEN | {'clock': 'no_clock'}),
     'stepped_ahead': (WARN, Status.FILLING, FILLS | interrupted('stepped_ahead', 30.0)),
-    'stepped_back': (
-        WARN, Status.UNSURE,
-        interrupted('stepped_back', 0.75) | {'status': Status.UNSURE, 'cause': 'gap'},
-    ),
+    'stepped_back': (WARN, Status.UNSURE, GAP | interrupted('stepped_back', 0.75)),
     'gap': (WARN, Status.FILLING, FILLS | interrupted('gap', 61.0)),
     'filling': (WARN, Status.FILLING, FILLS),
     'diverged': (ERROR, Status.LOST, LOST),
@@ -112,14 +98,13 @@ WORDS = {
 @pytest.mark.parametrize('cause', CASES)
 def test_reasons(cause):
     level, status, known = CASES[cause]
-    assessment = assess(Health(**known))
+    assessment = module.assess(module.Health(**known))
     assert assessment[:3] == (level, status, cause)
     assert WORDS.get(cause, '') in assessment.why
 
 
 DEGREES = Finding('rates_in_degrees', 'the rates look like deg/s', refuses=True)
 STANDS, GOES_NOT = {'clock': 'clock_stands'}, {'clock': 'no_clock'}
-GAP = {'status': Status.UNSURE, 'cause': 'gap', 'why': CAUSES['gap'].format(seen=3, window=9)}
 MORE: list[tuple[str, dict[str, Any], str]] = [
     # A clock that stands is odd only while a publisher is there, and no fault of the driver.
     ('clock_stands', TRACKS | DRIVEN | STANDS, 'tracking, but'),
@@ -149,22 +134,21 @@ MORE: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(('cause', 'known', 'words'), MORE)
 def test_reasons_in_other_circumstances(cause, known, words):
-    assessment = assess(Health(**known))
+    assessment = module.assess(module.Health(**known))
     assert assessment.cause == cause
     assert words in assessment.why
     assert 'look for lost messages' not in assessment.why
 
 
 def test_not_to_be_configured_yet_is_no_error_and_all_that_is_odd_is_reported_at_once():
-    waits = Health(trouble='waiting', managed=True)
-    assert assess(waits)[:3] == (WARN, None, 'unconfigured')
-    assert assess(replace(waits, failed=True)).level is ERROR
-    assert set(LEVELS) == set(Status)
-    found = oddities(
-        Health(
+    waits = module.Health(trouble='waiting', managed=True)
+    assert module.assess(waits)[:3] == (WARN, None, 'unconfigured')
+    assert module.assess(replace(waits, failed=True)).level is ERROR
+    assert set(module.LEVELS) == set(Status)
+    found = module.oddities(
+        module.Health(
             publishers=DRIVER * 2, usable_rate_hz=1.0, rate_hz=10.0,
-            complaints={'frame': 'other axes'}, rejected_share=0.5, rejected_most='malformed',
-            clock='no_clock',
+            rejected_share=0.5, rejected_most='malformed', clock='no_clock', **complains('frame'),
         )
     )  # fmt: skip
     assert list(found) == ['several_publishers', 'too_slow', 'frame', 'malformed', 'no_clock']
@@ -179,7 +163,7 @@ def complained(frame: str, covariance: float, published: str = '', trained: str 
         header=SimpleNamespace(frame_id=frame), **{key: [covariance] for key in covariances}
     )
     model: Any = SimpleNamespace(imu_frame_id='imu_link', live_channels=('linear_acceleration.x',))
-    return imu_complaints(message, model, trained, '/car1/imu/data', published.__eq__)
+    return module.imu_complaints(message, model, trained, '/car1/imu/data', published.__eq__)
 
 
 def test_what_does_not_fit_the_model_and_the_topic_of_the_training_beside_another_one():
@@ -206,7 +190,7 @@ def test_what_does_not_fit_the_model_and_the_topic_of_the_training_beside_anothe
 
 def test_durations():
     words = {0.302: '0.302 s', 120.0: '2 minutes', 9000.0: '2.5 hours', 1.8e9: '57 years'}
-    assert {seconds: format_duration(seconds) for seconds in words} == words
+    assert {seconds: module.format_duration(seconds) for seconds in words} == words
 
 
 LASTING = [(second, ['gap']) for second in range(75)]
@@ -227,7 +211,9 @@ LOGS: dict[str, tuple[list[tuple[float, list[str]]], list[str]]] = {
 @pytest.mark.parametrize('case', LOGS)
 def test_a_cause_is(case):
     (updates, wanted), said = LOGS[case], []
-    log = ThrottledLog(*(lambda line, kind=kind: said.append(f'{kind} {line}') for kind in 'WI'))
+    log = module.ThrottledLog(
+        *(lambda line, kind=kind: said.append(f'{kind} {line}') for kind in 'WI')
+    )
     for second, causes in updates:
         # The end is said with the newest numbers.
         log.update({cause: f'{cause} at {second}' for cause in causes}, second)
@@ -235,7 +221,7 @@ def test_a_cause_is(case):
 
 
 def test_a_sentence_starts_with_a_capital_but_a_name_stays_as_it_is():
-    assert capitalised('learning: 12 samples') == 'Learning: 12 samples'
-    assert capitalised('no IMU message on /imu yet') == 'No IMU message on /imu yet'
+    assert module.capitalised('learning: 12 samples') == 'Learning: 12 samples'
+    assert module.capitalised('no IMU message on /imu yet') == 'No IMU message on /imu yet'
     for named in ('', 'my bad.npz: the model', 'runs/bad: the model', 'filter_node runs models'):
-        assert capitalised(named) == named
+        assert module.capitalised(named) == named

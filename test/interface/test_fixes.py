@@ -29,7 +29,6 @@ POSE = 'geometry_msgs/msg/PoseWithCovarianceStamped'
 
 
 def as_message(fields: object) -> object:
-    """Return nested fields as a message."""
     if not isinstance(fields, dict):
         return fields
     return SimpleNamespace(**{name: as_message(each) for name, each in fields.items()})
@@ -111,6 +110,8 @@ def test_what_cannot_be_placed_is_counted_and_said_for_a_while(model, monkeypatc
     (found,) = [each.on_map_of(placed) for each in taken.fixes]
     np.testing.assert_allclose(found.position, 0.0, atol=1e-6)
     assert taken.input.complaint == ('fixes', '')
+    taken.take('', [0.0, 0.0], covariance=np.full((2, 2), np.nan))
+    assert taken.filter.fixes['refused'] == 1
 
 
 def test_a_click_is_of_now_if_its_clock_is_another_one_and_a_successor_gets_it_too(model):

@@ -15,36 +15,20 @@ import pytest
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.network_lines import Branch
 from two_manifold_ros.filtering.status import Status
-from two_manifold_ros.interface.messages import (
-    BUILDERS,
-    choose_scene,
-    DrawnTrack,
-    ellipse95,
-    labelled_array,
-    Message,
-    messages_of,
-    position_message,
-    PUBLISHED,
-    Scene,
-    UNIFORM_ANGLE_VARIANCE,
-    UNKNOWN_VARIANCE,
-)
-from two_manifold_ros.interface.transforms import (
-    LONGEST_S,
-    OdometryFrame,
-    SURE_YAW,
-    transform_message,
-)
+from two_manifold_ros.interface import messages, transforms
 
-Build = Callable[..., Message]
+Build = Callable[..., messages.Message]
+Pose = tuple[float, float, float]
 HEADER = {'stamp': {'sec': 1_700_000_000, 'nanosec': 123_456_789}, 'frame_id': 'arena'}
 SPHERE, CYLINDER, SPHERES = 2, 3, 7
 
 
 @pytest.fixture
-def build(estimate: Estimate, scene: Scene) -> Build:
+def build(estimate: Estimate, scene: messages.Scene) -> Build:
     """Return what builds the message of a topic, for the estimate with some changes."""
-    return lambda topic, **changes: BUILDERS[PUBLISHED[topic]](replace(estimate, **changes), scene)
+    return lambda topic, **changes: messages.BUILDERS[messages.PUBLISHED[topic]](
+        replace(estimate, **changes), scene
+    )
 
 
 def numbers(value: object) -> Iterator[float]:
@@ -56,27 +40,25 @@ def numbers(value: object) -> Iterator[float]:
 
 
 def test_every_topic_of_an_estimate_is_published_if_it_is_valid_and_in_its_type(estimate, scene):
-    published = {name: kind for name, kind, _ in messages_of(estimate, scene)}
+    published = {name: kind for name, kind, _ in messages.messages_of(estimate, scene)}
     # The others are about the node, laps, and several routes.
     others = {'status', 'diagnostics', 'laps', 'routes', 'branches'}
     assert published == {
-        name: topic.msgtype for name, topic in PUBLISHED.items() if name not in others
+        name: topic.msgtype for name, topic in messages.PUBLISHED.items() if name not in others
     }
 
     def names(**changes: object) -> set[str]:
-        return {name for name, _, _ in messages_of(replace(estimate, **changes), scene)}
+        return {name for name, _, _ in messages.messages_of(replace(estimate, **changes), scene)}
 
-    # Places that were not asked for are not published.
     assert names(places=None) == published.keys() - {'particles'}
     assert names(status=Status.FILLING) == set()
     scene.model.frame_id = 'lap'
     assert names() == {'latent_state'}
-    # Every number is finite.
     scene.model.frame_id = 'arena'
     track = scene.model.track
     scene.model.track = np.full((4, 2), np.nan)
     still = replace(estimate, velocity=np.zeros(2), evidence=math.nan, novelty=math.nan, tick=0)
-    sent = messages_of(still, scene)
+    sent = messages.messages_of(still, scene)
     assert sent
     for name, _, message in sent:
         assert all(math.isfinite(number) for number in numbers(message)), name
@@ -85,16 +67,16 @@ def test_every_topic_of_an_estimate_is_published_if_it_is_valid_and_in_its_type(
     from two_manifold_ros.recordings.message_building import MessageBuilder  # noqa: PLC0415
 
     builder = MessageBuilder()
-    for _, msgtype, message in messages_of(replace(estimate, tick=60), scene):
+    for _, msgtype, message in messages.messages_of(replace(estimate, tick=60), scene):
         assert len(builder.serialise(msgtype, message)) > 0
 
 
 def test_frames_are_the_users_or_those_of_positions_and_vehicle(model):
-    assert choose_scene(model) == Scene(model, 'arena', 'base_link')
-    assert choose_scene(model, 'world', 'car') == Scene(model, 'world', 'car')
+    assert messages.choose_scene(model) == messages.Scene(model, 'arena', 'base_link')
+    assert messages.choose_scene(model, 'world', 'car') == messages.Scene(model, 'world', 'car')
     # The fixed frame of the rviz layout, and what REP-105 calls such a frame.
     model.frame_id = model.imu_frame_id = ''
-    assert choose_scene(model).track == 'map'
+    assert messages.choose_scene(model).track == 'map'
 
 
 def test_position_and_odometry_face_along_the_course(build, estimate):
@@ -105,15 +87,13 @@ def test_position_and_odometry_face_along_the_course(build, estimate):
     assert pose['orientation'] == pytest.approx({'x': 0.0, 'y': 0.0, 'z': half, 'w': half})
     covariance = message['pose']['covariance'].reshape(6, 6)
     np.testing.assert_array_equal(covariance[:2, :2], estimate.covariances[0])
-    assert covariance[2, 2] == covariance[3, 3] == covariance[4, 4] == UNKNOWN_VARIANCE
+    assert covariance[2, 2] == covariance[3, 3] == covariance[4, 4] == messages.UNKNOWN_VARIANCE
     # Across a course along y only the x velocity matters: 0.16 / 2^2.
     assert covariance[5, 5] == pytest.approx(0.04)
     assert np.all(np.linalg.eigvalsh(covariance) > 0)
-    # Standstill has the variance of any angle.
     for speed in (0.0, 1e-200, 1e-3):
         slow = build('position', velocity=np.array([speed, 0.0]))
-        assert slow['pose']['covariance'][35] == UNIFORM_ANGLE_VARIANCE
-    # Odometry is the position and a twist in the child frame.
+        assert slow['pose']['covariance'][35] == messages.UNIFORM_ANGLE_VARIANCE
     message = build('odometry')
     assert (message['header'], message['child_frame_id']) == (HEADER, 'base_link')
     assert message['pose']['pose'] == position['pose']['pose']
@@ -132,7 +112,7 @@ def test_the_path_lies_in_the_future_and_faces_the_next_pose(build, estimate):
     assert elapsed == [0, 500_000_000, 2_500_000_000]
     assert {pose['header']['frame_id'] for pose in poses} == {'arena'}
 
-    def yaws(poses: list[Message]) -> list[float]:
+    def yaws(poses: list[messages.Message]) -> list[float]:
         turns = [pose['pose']['orientation'] for pose in poses]
         return [2 * math.atan2(turn['z'], turn['w']) for turn in turns]
 
@@ -152,7 +132,7 @@ def test_the_latent_state_is_a_labelled_array(build, estimate):
     (dimension,) = message['layout']['dim']
     label = 'sec,nanosec,state_0,state_1,state_2'
     assert dimension == {'label': label, 'size': 5, 'stride': 5}
-    assert isinstance(labelled_array(0, {'used': 3})['data'][2], float)
+    assert isinstance(messages.labelled_array(0, {'used': 3})['data'][2], float)
 
 
 def test_particles_are_points_and_their_weights(build):
@@ -174,7 +154,7 @@ def test_particles_are_points_and_their_weights(build):
 def test_axes_of_a_turned_covariance():
     angle = 0.7
     turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
-    long, short, yaw = ellipse95(turn @ np.diag([4.0, 1.0]) @ turn.T)
+    long, short, yaw = messages.ellipse95(turn @ np.diag([4.0, 1.0]) @ turn.T)
     # The root of the 95 % quantile of chi square with two degrees of freedom.
     assert (long, short) == pytest.approx((4 * 2.4477468, 2 * 2.4477468))
     assert yaw % math.pi == pytest.approx(angle)
@@ -183,24 +163,24 @@ def test_axes_of_a_turned_covariance():
 def test_runs_are_split_at_seams_and_thinned_but_keep_their_ends_and_shape():
     gap = [np.nan, np.nan]
     track = np.array([gap, [0, 0], [1, 0], gap, gap, [5, 5], gap, [2, 0], [3, 0], [4, 1]])
-    runs = DrawnTrack(track).runs
+    runs = messages.DrawnTrack(track).runs
     assert [run.tolist() for run in runs] == [[[0, 0], [1, 0]], [[2, 0], [3, 0], [4, 1]]]
     angle = np.linspace(0, 2 * np.pi * 100, 50_000)
     laps = np.column_stack([np.cos(angle), np.sin(angle)])
     parts = laps, laps[:777]
-    runs = DrawnTrack(np.vstack([laps, [gap], parts[1]]), most_points=4000).runs
+    runs = messages.DrawnTrack(np.vstack([laps, [gap], parts[1]]), most_points=4000).runs
     assert sum(map(len, runs)) <= 4004
     for run, whole in zip(runs, parts, strict=True):
         np.testing.assert_array_equal(run[[0, -1]], whole[[0, -1]])
         np.testing.assert_allclose(np.hypot(*run.T), 1.0)
     # And without points or without size.
-    nowhere = DrawnTrack(np.full((3, 2), np.nan))
+    nowhere = messages.DrawnTrack(np.full((3, 2), np.nan))
     assert (nowhere.runs, nowhere.size > 0) == ([], True)
-    (run,) = DrawnTrack(np.ones((5, 2))).runs
+    (run,) = messages.DrawnTrack(np.ones((5, 2))).runs
     assert np.isfinite(run).all()
 
 
-def by_namespace(message: Message) -> dict[str, list[Message]]:
+def by_namespace(message: messages.Message) -> dict[str, list[messages.Message]]:
     ordered = sorted(message['markers'], key=lambda each: each['ns'])
     return {name: list(each) for name, each in groupby(ordered, key=lambda each: each['ns'])}
 
@@ -230,7 +210,6 @@ def test_markers_of_position_path_and_growing_ellipses(build, estimate):
     assert found['route'][0]['text'] == 'a 70%'
     poses = build('predicted_path', fork=1, **parted)['poses']
     assert [each['pose']['position']['x'] for each in poses] == ways[0].positions[:, 0].tolist()
-    # One horizon has no path to draw.
     one = {'positions': estimate.positions[:1], 'covariances': estimate.covariances[:1]}
     assert sorted(by_namespace(build('markers', **one))) == ['ellipse', 'position']
 
@@ -250,11 +229,7 @@ SLOW = np.array([[1.0, 0.0], [0.0, 1.0]])
 
 
 def odometry(
-    seconds: float,
-    pose: tuple[float, float, float],
-    speed: float = 1.0,
-    child: str = 'base_link',
-    frame: str = 'odom',
+    seconds: float, pose: Pose, speed: float = 1.0, child: str = 'base_link', frame: str = 'odom'
 ) -> Any:  # noqa: ANN401 - as a message
     """Return what has the fields of ``nav_msgs/Odometry``."""
     seconds, nanoseconds = divmod(BEGIN_NS + round(1e9 * seconds), 10**9)
@@ -274,15 +249,15 @@ def matrix(x: float, y: float, yaw: float) -> np.ndarray:
 
 
 @pytest.fixture
-def frame() -> OdometryFrame:
-    return OdometryFrame('map', 'base_link')
+def frame() -> transforms.OdometryFrame:
+    return transforms.OdometryFrame('map', 'base_link')
 
 
 @pytest.fixture
 def at(estimate):
     """Return the estimate at a time and a pose; it drives where the yaw points, or the course."""
 
-    def moved(seconds: float, pose: tuple[float, float, float], **changes: object) -> Estimate:
+    def moved(seconds: float, pose: Pose, **changes: object) -> Estimate:
         x, y, yaw = pose
         positions = np.vstack([[x, y], estimate.positions[1:]])
         usual = {
@@ -311,7 +286,7 @@ def test_the_vehicle_is_where_the_estimate_has_it(seed, at, frame):
 
 def test_it_keeps_its_yaw_while_the_course_is_not_sure_or_against_it(at, frame):
     frame.take(odometry(0.0, (0.0, 0.0, 0.0)))
-    slow = 4.0 * (1.1 * SURE_YAW) ** 2 * np.eye(2)
+    slow = 4.0 * (1.1 * transforms.SURE_YAW) ** 2 * np.eye(2)
     assert frame.locate(at(0.0, (1.0, 1.0, 0.5), velocity_covariance=slow)) is None
     assert 'course was not sure' in frame.trouble
     assert frame.locate(at(0.0, (1.0, 1.0, 0.5)))[2] == pytest.approx(0.5)
@@ -321,7 +296,7 @@ def test_it_keeps_its_yaw_while_the_course_is_not_sure_or_against_it(at, frame):
     stands = at(1.0, (1.0, 1.0, 0.0), velocity=np.zeros(2), velocity_covariance=SLOW)
     np.testing.assert_allclose(frame.locate(stands), (1.0, 1.0, 0.5))
     # In reverse it faces against its course.
-    frame = OdometryFrame('map', 'base_link')
+    frame = transforms.OdometryFrame('map', 'base_link')
     frame.take(odometry(0.0, (0.0, 0.0, 0.3), speed=-2.0))
     found = frame.locate(at(0.0, (1.0, 2.0, 1.3 - math.pi)))
     np.testing.assert_allclose(found, (1.0, 2.0, 1.0), atol=1e-12)
@@ -349,7 +324,7 @@ def test_the_yaw_follows_a_noisy_course_as_slowly_as_it_drifts(at, frame):
 
 def test_a_stall_is_bridged_and_silence_is_not(at, frame):
     frame.take(odometry(0.0, (5.0, 0.0, 0.0), speed=2.0))
-    soon, late = LONGEST_S - 0.1, LONGEST_S + 0.1
+    soon, late = transforms.LONGEST_S - 0.1, transforms.LONGEST_S + 0.1
     x, y, yaw = frame.locate(at(soon, (9.0, 0.0, 0.0)))
     np.testing.assert_allclose((x, y, yaw), (9.0 - 5.0 - 2.0 * soon, 0.0, 0.0), atol=1e-12)
     assert not frame.trouble
@@ -382,10 +357,9 @@ def test_what_cannot_be_used_or_starts_again_says_why_and_changes_nothing(at, fr
     assert not frame.trouble
     assert frame.locate(at(0.0, (1.0, 0.0, 0.0))) is not None
     # An odometry that starts again is another one.
-    frame = OdometryFrame('map', 'base_link')
+    frame = transforms.OdometryFrame('map', 'base_link')
     frame.take(odometry(5.0, (1.0, 0.0, 0.0)))
     known = frame.locate(at(5.0, (0.0, 0.0, 1.0)))
-    # A late one is left out.
     frame.take(odometry(4.9, (8.0, 8.0, 0.0)))
     assert frame.locate(at(5.0, (0.0, 0.0, 1.0))) == pytest.approx(known)
     frame.take(odometry(0.0, (0.0, 0.0, 0.0)))
@@ -396,31 +370,35 @@ def test_what_cannot_be_used_or_starts_again_says_why_and_changes_nothing(at, fr
 
 def test_messages_also_on_a_route_in_another_frame(estimate, scene, at):
     """The frames of two routes say nothing of each other: no yaw of one is one of the other."""
-    (transform,) = transform_message(estimate, scene)['transforms']
-    pose = position_message(estimate, scene)
+    (transform,) = transforms.transform_message(estimate, scene)['transforms']
+    pose = messages.position_message(estimate, scene)
     assert (transform['header'], transform['child_frame_id']) == (pose['header'], 'base_link')
     assert transform['transform']['translation'] == pose['pose']['pose']['position']
     assert transform['transform']['rotation'] == pose['pose']['pose']['orientation']
-    frame = OdometryFrame('arena', 'base_link')
-    assert transform_message(estimate, scene, frame) is None
+    frame = transforms.OdometryFrame('arena', 'base_link')
+    assert transforms.transform_message(estimate, scene, frame) is None
     frame.take(odometry(0.0, (0.0, 0.0, 0.0)))
-    (transform,) = transform_message(at(0.0, (1.0, 2.0, 0.0)), scene, frame)['transforms']
+    (transform,) = transforms.transform_message(at(0.0, (1.0, 2.0, 0.0)), scene, frame)[
+        'transforms'
+    ]
     assert (transform['header']['frame_id'], transform['child_frame_id']) == ('arena', 'odom')
     assert transform['transform']['translation'] == {'x': 1.0, 'y': 2.0, 'z': 0.0}
     # On a route in another frame the odometry is turned anew.
-    frame = OdometryFrame(scene.track, 'base_link')
+    frame = transforms.OdometryFrame(scene.track, 'base_link')
     hall = replace(scene, track='hall')
     for tick in range(40):
         frame.take(odometry(0.1 * tick, (0.1 * tick, 0.0, 0.0)))
-        transform_message(at(0.1 * tick, (0.1 * tick, 0.0, 0.0)), scene, frame)
+        transforms.transform_message(at(0.1 * tick, (0.1 * tick, 0.0, 0.0)), scene, frame)
     # In the hall the same way leads north; first the course is not sure.
     unsure = at(3.9, (5.0, 5.0, 0.5 * math.pi), velocity_covariance=np.eye(2))
-    assert transform_message(unsure, hall, frame) is None
+    assert transforms.transform_message(unsure, hall, frame) is None
     assert 'course' in frame.trouble
-    (transform,) = transform_message(at(3.9, (5.0, 5.0, 0.5 * math.pi)), hall, frame)['transforms']
+    (transform,) = transforms.transform_message(at(3.9, (5.0, 5.0, 0.5 * math.pi)), hall, frame)[
+        'transforms'
+    ]
     assert transform['header']['frame_id'] == 'hall'
     turned = transform['transform']['rotation']
     assert 2.0 * math.atan2(turned['z'], turned['w']) == pytest.approx(0.5 * math.pi)
     # And in the frame of the odometry itself there is no transform.
-    assert transform_message(unsure, replace(scene, track='odom'), frame) is None
+    assert transforms.transform_message(unsure, replace(scene, track='odom'), frame) is None
     assert 'as the estimates' in frame.trouble

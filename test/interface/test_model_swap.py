@@ -19,13 +19,6 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.successor import Successor, WINDOWS_FED
 from two_manifold_ros.interface import session
-from two_manifold_ros.interface.session import (
-    check_input,
-    check_successor,
-    file_version,
-    ModelSwap,
-    Session,
-)
 from two_manifold_ros.model.model import Model
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin
@@ -39,9 +32,11 @@ class Bench:
     """A session with a swap, driven message by message as the node does."""
 
     def __init__(self, drive: SlotCarRun, path: Path, kept: int = 1000) -> None:
-        self.session = Session(load_model(path), kept=kept)
+        self.session = session.Session(load_model(path), kept=kept)
         self.said: list[str] = []
-        self.swap = ModelSwap(self.session, str(path), file_version(str(path)), Filter)
+        self.swap = session.ModelSwap(
+            self.session, str(path), session.file_version(str(path)), Filter
+        )
         self.published = []
         self.late_ns: list[int] = []
         self._messages = zip(drive.stamps_ns.tolist(), raw_drive(drive), strict=True)
@@ -81,7 +76,6 @@ def other(drive: SlotCarRun) -> Model:
 
 @pytest.fixture(scope='module')
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Model], Path]:
-    """Return a function that saves a model."""
     folder = tmp_path_factory.mktemp('models')
 
     def save(model: Model) -> Path:
@@ -271,8 +265,8 @@ def test_it_waits_until_the_other_one_has_seen_a_window_or_nothing_comes(
 
 def test_what_would_change_the_meaning_of_the_numbers_is_refused(other, model_path):
     present = load_model(model_path)
-    check_successor(other, present, 'm')
-    check_successor(replace(other, frame_id='', imu_frame_id=''), present, 'm')
+    session.check_successor(other, present, 'm')
+    session.check_successor(replace(other, frame_id='', imu_frame_id=''), present, 'm')
     names = tuple(f'pixel.{number}' for number in range(6))
     camera = replace(other, channels=replace(other.channels, names=names))
     laps, knows = {'frame_id': 'lap'}, 'only one of it and the model in use knows'
@@ -285,9 +279,9 @@ def test_what_would_change_the_meaning_of_the_numbers_is_refused(other, model_pa
         ({'channels': camera.channels}, {}, 'subscribes to an IMU'),
     ):
         with pytest.raises(InputError, match=f'^m: .*{words}'):
-            check_successor(replace(other, **changed), replace(present, **of_present), 'm')
+            session.check_successor(replace(other, **changed), replace(present, **of_present), 'm')
     with pytest.raises(InputError, match=r'm: the model takes pixel\.0 and similar channels'):
-        check_input(camera, 'm')
+        session.check_input(camera, 'm')
 
 
 def test_an_estimate_of_what_it_was_made_with_is_not_about_the_present(drive, other):

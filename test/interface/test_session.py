@@ -31,7 +31,6 @@ def model(model_path: Path) -> ModelHead:
 
 @pytest.fixture
 def rows(drive: SlotCarRun) -> Rows:
-    """Stamps and samples."""
     return list(zip(drive.stamps_ns[:400].tolist(), drive.imu[:400], strict=True))
 
 
@@ -52,7 +51,6 @@ def test_the_newest_reading_of_a_sensor_is_a_channel_of_the_samples_after_it(sen
 
 
 def feed(session: Session, rows: Iterable[tuple[int, np.ndarray]]) -> list[Estimate]:
-    """Return what is to be published."""
     return [each for row in rows for each in session.take(raw_imu(*row)) or []]
 
 
@@ -128,7 +126,6 @@ LAST = 99 * PERIOD
 
 
 def fed() -> Arrivals:
-    """Return the arrivals of two seconds of stamps."""
     arrivals = Arrivals()
     for at in range(0, LAST + 1, PERIOD):
         arrivals.take(10**12 + at, 'imu', at, used=True, broke=at == 0)
@@ -169,7 +166,6 @@ def test_messages_that_are_not_used_are_counted_and_another_frame_is_seen():
         arrivals.take(10**13, frame, good_ns + 2 * PERIOD, used=True, broke=False)
     assert (arrivals.unused, arrivals.good_ns) == (0, good_ns + 2 * PERIOD)
     assert (arrivals.frame, arrivals.newest_frame) == ('imu', 'base')
-    # An input of which nothing is used is refused after some messages.
     for count in range(1, InputLimits.most_in_a_row + 1):
         arrivals.refuse()
         assert arrivals.refused == (count == InputLimits.most_in_a_row)

@@ -40,16 +40,10 @@ def oval(count: int = 600, **changes: object) -> Circuit:
     seconds = LAP_S * laps_at(np.arange(count + 1) / count)
     seconds[0] = 0.0
     usual = Circuit(
-        points=line(shares),
-        headings=np.stack([-np.sin(angle), np.cos(angle)], axis=1),
-        seconds=seconds,
-        deviations=np.zeros(count),
-        spreads=np.zeros(count + 1),
-        sureness=1.0,
-        repeated=1.0,
-        length_m=100.0,
-        reach_m=3.0,
-    )
+        points=line(shares), headings=np.stack([-np.sin(angle), np.cos(angle)], axis=1),
+        seconds=seconds, deviations=np.zeros(count), spreads=np.zeros(count + 1), sureness=1.0,
+        repeated=1.0, length_m=100.0, reach_m=3.0,
+    )  # fmt: skip
     return replace(usual, **changes)
 
 

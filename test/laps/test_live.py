@@ -217,7 +217,6 @@ def test_a_mark_of_no_sure_estimate_moves_nothing(stamp_s, away, back):
         if index == 100:
             laps.take_mark(int(drive.stamps[100]) + round(stamp_s * SECOND))
     assert laps.marks == 0
-    # One of now does.
     laps.take_mark(int(drive.stamps[400]))
     for tick in (400, 401):
         laps.push(estimate_of(drive, tick))

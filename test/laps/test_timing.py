@@ -118,7 +118,6 @@ def test_a_vehicle_that_stands_on_a_line_passes_it_once(where):
 @pytest.mark.parametrize('gap_s', [0.5, 2.0, 5.0, 7.0])
 def test_a_gap_shorter_than_a_lap_is_bridged_at_the_usual_speeds(gap_s):
     drive, timer = driven([LAP_S] * 4), LapTimer(oval())
-    # The gap is over the start line.
     since = (drive.stamps - BEGIN_NS) / SECOND - 2.2 * LAP_S
     drive.push(timer, (since < -0.4 * gap_s) | (since > 0.6 * gap_s))
     assert times_of(timer) == pytest.approx([LAP_S] * 4, abs=0.02)
@@ -210,7 +209,6 @@ def test_start_line_and_sectors_by_share_and_by_place_are_the_same(slot_car_mode
         timed = make_timer(slot_car_model, start_line).circuit
         assert timed.points[0] == pytest.approx(point)
         assert timed.lap_s == pytest.approx(circuit.lap_s)
-    # Sectors count from the start line that is named.
     timer = make_timer(slot_car_model, '0.5', '0.25;0.5')
     assert timer.sectors == pytest.approx((0.25, 0.5))
     place = timer.circuit.points[round(0.25 * len(timer.circuit))]
@@ -265,7 +263,6 @@ def test_lap_times_are_those_of_the_simulated_car_and_those_by_positions_stand_b
     assert by_positions == pytest.approx(np.diff(crossed)[-len(by_positions) :], abs=0.05)
     errors = [lap.time.seconds - timed.reference_of(lap).time.seconds for lap in known]
     assert timed.errors() == pytest.approx(errors, abs=0.0)
-    # Without positions there are the same laps, and no others beside.
     alone = time_laps(slot_car_model, replace(laps, positions=None), make_timer(slot_car_model))
     assert (alone.references, len(alone.errors())) == ((), 0)
     assert [lap.begin_ns for lap in alone.laps] == [lap.begin_ns for lap in timed.laps]

@@ -360,7 +360,6 @@ def test_marks_place_a_drive(spoilt):
     assert placed.lap_s == pytest.approx(usual, rel=1e-6 if spoilt == 'no' else 0.02)
     stamps, found = phases_on(placed.recordings)
     assert error_of(stamps, found, recording, phases) < 0.01
-    # At a mark a lap begins.
     at_marks = [found[np.argmin(np.abs(stamps - mark))] for mark in marks[1:-1].tolist()]
     assert np.abs(at_marks).max() < 0.02
 

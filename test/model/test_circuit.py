@@ -9,17 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from two_manifold_ros.model.circuit import (
-    calibrated,
-    Circuit,
-    deviation_at,
-    find_circuit,
-    laps_along,
-    predicted,
-    spots_along,
-    way_along,
-    with_spreads,
-)
+from two_manifold_ros.model import circuit as module
 from two_manifold_ros.route.merging import merge_passes
 
 PERIOD_S = 0.1
@@ -41,37 +31,31 @@ def eight(shares: np.ndarray) -> np.ndarray:
 shapes = pytest.mark.parametrize('shape', [circle, eight])
 
 
-def circuit_along(points: np.ndarray, steps: np.ndarray | None = None) -> Circuit:
+def circuit_along(points: np.ndarray, steps: np.ndarray | None = None) -> module.Circuit:
     """Return a circuit of points at even distances, so many seconds (n,) from each to the next."""
     count, behind = len(points), np.roll(points, -1, axis=0)
     ahead = behind - np.roll(points, 1, axis=0)
     steps = np.full(count, 15.0 / count) if steps is None else steps
-    return Circuit(
-        points=points,
-        headings=ahead / np.linalg.norm(ahead, axis=1, keepdims=True),
-        seconds=np.concatenate([[0.0], np.cumsum(steps)]),
-        deviations=np.zeros(count),
-        spreads=np.zeros(count + 1),
-        sureness=1.0,
-        repeated=1.0,
-        length_m=float(np.linalg.norm(behind - points, axis=1).sum()),
-        reach_m=2.0,
-    )
+    return module.Circuit(
+        points=points, headings=ahead / np.linalg.norm(ahead, axis=1, keepdims=True),
+        seconds=np.concatenate([[0.0], np.cumsum(steps)]), deviations=np.zeros(count),
+        spreads=np.zeros(count + 1), sureness=1.0, repeated=1.0,
+        length_m=float(np.linalg.norm(behind - points, axis=1).sum()), reach_m=2.0,
+    )  # fmt: skip
 
 
 def even(shape, count: int = 400) -> np.ndarray:
-    """Return points of a shape at even distances."""
     fine = shape(np.linspace(0.0, 1.0, 20_001))
     metres = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(fine, axis=0), axis=1))])
     at = np.linspace(0.0, metres[-1], count + 1)[:-1]
     return np.column_stack([np.interp(at, metres, axis) for axis in fine.T])
 
 
-def varied(shape) -> Circuit:
+def varied(shape) -> module.Circuit:
     return circuit_along(even(shape), np.random.default_rng(0).uniform(0.02, 0.06, 400))
 
 
-def naive_metres(circuit: Circuit, position: np.ndarray, direction: np.ndarray) -> float:
+def naive_metres(circuit: module.Circuit, position: np.ndarray, direction: np.ndarray) -> float:
     """Return the way to the nearest point of all segments that go in a direction."""
     closed = np.vstack([circuit.points, circuit.points[:1]])
     best, found = math.inf, math.nan
@@ -125,10 +109,10 @@ def tracks_of(laps: int, shape=circle, seed: int = 0, begin: float = 0.0) -> np.
     return shape(shares) + 0.05 * step * np.random.default_rng(seed).normal(size=(len(shares), 2))
 
 
-def found(*tracks: np.ndarray) -> Circuit | None:
+def found(*tracks: np.ndarray) -> module.Circuit | None:
     places = merge_passes(tracks, PERIOD_S)
     assert places is not None
-    return find_circuit(places, tracks, PERIOD_S)
+    return module.find_circuit(places, tracks, PERIOD_S)
 
 
 @shapes
@@ -141,7 +125,6 @@ def test_laps_give_a_circuit_of_their_length_and_time(shape, chopped):
     assert circuit.lap_s == pytest.approx(LAP_TICKS * PERIOD_S, rel=0.02)
     steps = np.linalg.norm(np.diff(circuit.points, axis=0), axis=1)
     assert steps == pytest.approx(circuit.length_m / len(circuit), rel=0.1)
-    # A way that never comes back has none.
     assert found(np.column_stack([np.arange(600.0), 0.01 * np.arange(600.0)])) is None
 
 
@@ -171,19 +154,19 @@ def test_pit_lanes_and_spins_are_no_laps(drives):
 def test_ways_and_laps_along_a_circuit_are_those_that_were_driven():
     circuit = circuit_along(even(circle))
     track = tracks_of(4, begin=-0.1, seed=3)
-    ways = way_along(circuit, track, np.gradient(track, axis=0))
+    ways = module.way_along(circuit, track, np.gradient(track, axis=0))
     want = (np.arange(len(track)) / LAP_TICKS - 0.1) * circuit.length_m
     assert ways - ways[0] == pytest.approx(want - want[0], abs=0.5)
-    laps = laps_along(circuit, ways, PERIOD_S)
+    laps = module.laps_along(circuit, ways, PERIOD_S)
     assert laps.shape == (3, len(circuit) + 1)
     assert laps[:, -1] == pytest.approx([15.0] * 3, abs=0.05)
     assert (np.diff(laps, axis=1) >= 0.0).all()
     gap = ways.copy()
     gap[200:220] = np.nan
-    assert len(laps_along(circuit, gap, PERIOD_S)) == 2
+    assert len(module.laps_along(circuit, gap, PERIOD_S)) == 2
 
 
-def held_out(circuit: Circuit, errors_m: np.ndarray, deviation_m: float) -> tuple:
+def held_out(circuit: module.Circuit, errors_m: np.ndarray, deviation_m: float) -> tuple:
     """Return laps that are estimated with errors (laps, n) along the way, metres."""
     laps = len(errors_m), 1
     truths, headings = np.tile(circuit.points, laps), np.tile(circuit.headings, laps)
@@ -197,7 +180,7 @@ def test_the_start_line_is_where_held_out_drives_were_timed_best():
     rng = np.random.default_rng(4)
     sizes = np.where(np.abs(np.arange(400) - 250) < 30, 0.02, 0.4)
     errors = sizes * rng.normal(size=(12, 400))
-    timed = calibrated(circuit, [held_out(circuit, errors, 0.4)])
+    timed = module.calibrated(circuit, [held_out(circuit, errors, 0.4)])
     start = circuit.locate(timed.points[0], timed.headings[0]).metres
     assert apart(start, 250 / 400 * circuit.length_m, circuit.length_m) < 0.05 * circuit.length_m
     assert timed.deviations[0] == timed.deviations.min()
@@ -212,7 +195,7 @@ def test_the_sureness_is_the_ratio_of_errors_to_what_the_filter_says(factor):
     run = held_out(circuit, errors, 0.2)
     # An estimate beside the circuit does not count.
     run[0][40:60] = 500.0
-    timed = calibrated(circuit, [run])
+    timed = module.calibrated(circuit, [run])
     naive = np.sqrt(np.mean(errors**2)) / 0.2
     assert timed.sureness == pytest.approx(naive, rel=0.05)
 
@@ -224,41 +207,43 @@ def test_the_repeated_share_is_what_differs_between_laps(own):
     rng = np.random.default_rng(6)
     common = np.repeat(rng.normal(size=50), 8) * math.sqrt(1.0 - own**2)
     alone = np.repeat(rng.normal(size=(20, 50)), 8, axis=1) * own
-    timed = calibrated(circuit, [held_out(circuit, 0.3 * (common + alone), 0.3)])
+    timed = module.calibrated(circuit, [held_out(circuit, 0.3 * (common + alone), 0.3)])
     assert timed.repeated == pytest.approx(own, abs=0.05, rel=0.15)
 
 
 def test_without_held_out_drives_the_start_line_is_where_driving_is_fastest():
     circuit = varied(circle)
-    timed = calibrated(circuit, [])
+    timed = module.calibrated(circuit, [])
     assert timed.seconds[1] == pytest.approx(np.diff(circuit.seconds).min())
     assert not timed.deviations.any()
     # A deviation is worth the time that it takes there, times the sureness.
     behind, ahead = circuit.seconds_along(np.array([29.0, 31.0]))
-    wide = deviation_at(30.0, 1.0, replace(circuit, sureness=2.0).known)
+    wide = module.deviation_at(30.0, 1.0, replace(circuit, sureness=2.0).known)
     assert wide == pytest.approx(ahead - behind)
 
 
 def test_a_predicted_lap_begins_as_usual_and_ends_as_it_was():
     course = varied(eight).seconds
-    assert predicted(course, 0.0, 0.0) == pytest.approx(course[-1])
+    assert module.predicted(course, 0.0, 0.0) == pytest.approx(course[-1])
     for took in (0.8, 1.0, 1.3):
-        assert predicted(course, took * course[-1], course[-1]) == pytest.approx(took * course[-1])
+        assert module.predicted(course, took * course[-1], course[-1]) == pytest.approx(
+            took * course[-1]
+        )
     for usual in course[::40]:
-        assert predicted(course, usual, usual) == pytest.approx(course[-1])
-    slower = predicted(course, 1.1 * course[200], course[200])
+        assert module.predicted(course, usual, usual) == pytest.approx(course[-1])
+    slower = module.predicted(course, 1.1 * course[200], course[200])
     assert course[-1] + 0.1 * course[200] < slower < 1.1 * course[-1]
 
 
 def test_spreads_are_the_errors_of_predicted_laps_of_the_training():
     circuit = varied(circle)
     laps = np.array([1.0, 1.1, 0.95])[:, None] * circuit.seconds
-    spread = with_spreads(circuit, laps).spreads
+    spread = module.with_spreads(circuit, laps).spreads
     passed = float(circuit.seconds[120])
-    errors = [predicted(circuit.seconds, float(lap[120]), passed) - lap[-1] for lap in laps]
+    errors = [module.predicted(circuit.seconds, float(lap[120]), passed) - lap[-1] for lap in laps]
     assert spread[120] == pytest.approx(math.sqrt(np.mean(np.square(errors))))
     assert spread[-1] == pytest.approx(0.0, abs=1e-9)
-    unknown = with_spreads(circuit, np.empty((0, 401))).spreads
+    unknown = module.with_spreads(circuit, np.empty((0, 401))).spreads
     assert unknown[0] == pytest.approx(0.25 * circuit.lap_s)
     assert unknown[-1] == pytest.approx(0.0, abs=1e-9)
 
@@ -271,10 +256,9 @@ def test_spots_of_many_positions_are_those_of_each():
     directions = random.standard_normal((200, 2))
     directions[::7] = 0.0
     positions[::11], directions[::13] = np.nan, np.nan
-    metres, _ = spots_along(circuit, positions, directions)
+    metres, _ = module.spots_along(circuit, positions, directions)
     for position, direction, way in zip(positions, directions, metres, strict=True):
         known = np.isfinite([*position, *direction]).all()
         one = circuit.locate(position, direction).metres if known else np.nan
         assert way == pytest.approx(one, nan_ok=True)
-    # Some of each kind, or nothing is shown.
     assert 10 < np.isnan(metres).sum() < 190

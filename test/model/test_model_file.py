@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model comes back from its file bit by bit; what is damaged or unfit is refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 import io
 import itertools
@@ -28,17 +26,8 @@ from two_manifold_ros.evaluation.evaluate import estimates_along
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.hse_hmm.hmm import make_ridge_kernel
 from two_manifold_ros.hse_hmm.readout import RidgeReadout
+from two_manifold_ros.model import model_file
 from two_manifold_ros.model.model import atlas_of, Model, ModelHead
-from two_manifold_ros.model.model_file import (
-    load_model,
-    model_from,
-    model_parts,
-    read_container,
-    save_model,
-    UnfitError,
-    VERSION,
-    write_container,
-)
 from two_manifold_ros.names import KERNELS
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training.settings import TrainingSettings
@@ -57,14 +46,13 @@ ARRAYS: dict[str, Any] = {
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     target = tmp_path / 'model.npz'
-    write_container(target, HEADER, ARRAYS)
+    model_file.write_container(target, HEADER, ARRAYS)
     return target
 
 
 def refusal(path: Path, **options: int) -> str:
-    """Return the one sentence, naming the file, with which it is refused."""
     with pytest.raises(InputError) as caught:
-        read_container(path, **options)
+        model_file.read_container(path, **options)
     message = str(caught.value)
     assert message.startswith(f'{path}: ')
     assert '\n' not in message
@@ -72,7 +60,6 @@ def refusal(path: Path, **options: int) -> str:
 
 
 def claiming(shape: tuple[int, ...], kind: object = '<f8') -> bytes:
-    """Return the head of an array of a shape, and no content."""
     buffer = io.BytesIO()
     described = {'descr': kind, 'fortran_order': False, 'shape': shape}
     np.lib.format.write_array_header_1_0(buffer, described)
@@ -80,7 +67,6 @@ def claiming(shape: tuple[int, ...], kind: object = '<f8') -> bytes:
 
 
 def rewrite(path: Path, **changed: object) -> None:
-    """Write the members of a container again, some of them changed."""
     with np.load(path) as archive:
         arrays = dict(archive)
     with path.open('wb') as file:
@@ -92,14 +78,14 @@ def test_what_is_written_is_read_and_the_same_content_gives_the_same_bytes_on_an
 ):
     assert list(path.parent.iterdir()) == [path]
     assert path.stat().st_mode & 0o777 == 0o644
-    header, arrays = read_container(path)
+    header, arrays = model_file.read_container(path)
     assert header == HEADER
     assert {name: (each.dtype, each.shape, each.tobytes()) for name, each in arrays.items()} == {
         name: (each.dtype, each.shape, each.tobytes()) for name, each in ARRAYS.items()
     }
     monkeypatch.setattr(time, 'time', lambda: 2e9)
     monkeypatch.setenv('SOURCE_DATE_EPOCH', '1900000000')
-    write_container(tmp_path / 'again', dict(reversed(HEADER.items())), ARRAYS)
+    model_file.write_container(tmp_path / 'again', dict(reversed(HEADER.items())), ARRAYS)
     assert (tmp_path / 'again').read_bytes() == path.read_bytes()
 
 
@@ -107,7 +93,7 @@ def test_what_is_written_is_read_and_the_same_content_gives_the_same_bytes_on_an
 def test_what_could_not_be_read_is_not_written(name, array, path):
     before = path.read_bytes()
     with pytest.raises(ValueError, match=f'{name} holds .*: it is no kind of number, or named'):
-        write_container(path, HEADER, {'reals': ARRAYS['reals'], name: array})
+        model_file.write_container(path, HEADER, {'reals': ARRAYS['reals'], name: array})
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
 
@@ -121,7 +107,7 @@ def test_file_and_folder_are_on_the_disk_in_this_order(path, monkeypatch):
         seen.append((stat.S_ISDIR(os.fstat(handle).st_mode), path.read_bytes() == before))
 
     monkeypatch.setattr(os, 'fsync', note)
-    write_container(path, {'other': 1}, {})
+    model_file.write_container(path, {'other': 1}, {})
     assert seen == [(False, True), (True, False)]
 
 
@@ -139,7 +125,7 @@ def test_a_cut_file_is_refused_and_a_flipped_bit_is_or_harmless(path):
         flipped[place] ^= 1 << int(bits[place])
         path.write_bytes(flipped)
         try:
-            header, arrays = read_container(path)
+            header, arrays = model_file.read_container(path)
         except InputError:
             continue
         harmless += 1
@@ -185,7 +171,6 @@ def test_what_is_no_list_of_plain_arrays_is_refused_before_it_is_read(tmp_path, 
 
 
 def end_of(listed: bytes, begin: int) -> bytes:
-    """Return the end of an archive with a list of members."""
     return struct.pack('<4s4xHHIIH', b'PK\x05\x06', 2000, 2000, len(listed), begin, 0)
 
 
@@ -240,7 +225,6 @@ def test_changed_content_does_not_match_the_checksum(changed, path):
 
 
 def run_of(model: ModelHead, recording: Recording) -> list[bytes]:
-    """Return the bytes of everything that the filter says."""
     estimates = [each for each, _ in estimates_along(Filter(model), recording, lambda *_: None)]
     return [
         b''.join(np.asarray(value).tobytes() for value in vars(each).values()
@@ -271,13 +255,13 @@ def test_the_loaded_model_filters_bit_by_bit_as_the_trained_one(
         window=8, states=5, horizons=(0, 3), dimension=12, neighbours=9, **change
     )
     model = train_model([short], settings) if change else tpsr_model
-    save_model(model, tmp_path / 'model')
-    loaded = load_model(tmp_path / 'model')
+    model_file.save_model(model, tmp_path / 'model')
+    loaded = model_file.load_model(tmp_path / 'model')
     assert type(loaded) is type(model)
     trained = run_of(model, short)
     assert len(trained) > 50
     assert run_of(loaded, short) == trained
-    save_model(loaded, tmp_path / 'again')
+    model_file.save_model(loaded, tmp_path / 'again')
     assert (tmp_path / 'again').read_bytes() == (tmp_path / 'model').read_bytes()
 
 
@@ -286,13 +270,17 @@ def test_the_loaded_model_filters_bit_by_bit_as_the_trained_one(
     [
         ('two_manifold_ros route model', 99, 'the model has version 99, but this program reads'),
         ('two_manifold_ros model', 10_000 * '\x1b', 'the model has version'),
-        ('recipe', VERSION, 'this is not a two_manifold_ros model; train one with'),
-        ('two_manifold_ros checkpoint 2', VERSION, 'this is a checkpoint of updater_node'),
+        ('recipe', model_file.VERSION, 'this is not a two_manifold_ros model; train one with'),
+        (
+            'two_manifold_ros checkpoint 2',
+            model_file.VERSION,
+            'this is a checkpoint of updater_node',
+        ),
     ],
 )
 def test_another_version_is_refused_and_named(form, version, words):
     with pytest.raises(InputError) as caught:
-        model_from('m.npz', {'format': form, 'version': version}, {})
+        model_file.model_from('m.npz', {'format': form, 'version': version}, {})
     assert str(caught.value).startswith(f'm.npz: {words}')
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 200
@@ -333,12 +321,12 @@ def test_nothing_may_be_missing_or_left_over(kind, contents):
     for name, words in said.items():
         less = [{each: of[each] for each in of if each != name} for of in (header, arrays)]
         with pytest.raises(InputError, match=words):
-            model_from('m.npz', *less)
+            model_file.model_from('m.npz', *less)
     for more in ('other', 'readout.other'):
         with pytest.raises(InputError, match=f"it holds '{more}', which is no part of such"):
-            model_from('m.npz', header, arrays | {more: np.zeros(3)})
+            model_file.model_from('m.npz', header, arrays | {more: np.zeros(3)})
     with pytest.raises(InputError, match="it holds 'other', which is no part of such"):
-        model_from('m.npz', header | {'other': 3}, arrays)
+        model_file.model_from('m.npz', header | {'other': 3}, arrays)
 
 
 ANY_LENGTH = {'track', 'starts', 'route.motion.moves'}
@@ -368,21 +356,21 @@ def test_every_array_is_of_its_type_and_shape_and_finite(kind, contents, refusal
 def test_some_numbers_may_be_unknown_or_of_any_size_and_texts_can_be_shown(changed):
     """Of targets and seams of the track, and of the limit of a channel that is left out."""
     for name in ('readout.targets', 'track'):
-        model_from('m.npz', *changed('spectral', name, np.nan, 0))
-    model_from('m.npz', *changed('route', 'channels.limit', 1e300))
+        model_file.model_from('m.npz', *changed('spectral', name, np.nan, 0))
+    model_file.model_from('m.npz', *changed('route', 'channels.limit', 1e300))
     # Compiled code would take whole numbers for others than they are.
-    model = model_from('m.npz', *changed('spectral', 'operator.bandwidth', 2**62))
+    model = model_file.model_from('m.npz', *changed('spectral', 'operator.bandwidth', 2**62))
     assert isinstance(model, Model)
     assert isinstance(model.operator.bandwidth, float)
     Filter(model).warm_up()
     written = {'notes': ['a\x1b[2J', 'b'], '\x07': {'c': 'd\ne'}, 'f': 1.5}
-    model = model_from('m.npz', *changed('spectral', 'summary', written))
+    model = model_file.model_from('m.npz', *changed('spectral', 'summary', written))
     assert model.summary == {'notes': ['a\\x1b[2J', 'b'], '\\x07': {'c': 'd\\ne'}, 'f': 1.5}
 
 
 def test_a_model_that_could_not_be_loaded_is_not_written(spectral_model, tmp_path):
     with pytest.raises(InputError, match='the model is refused: state_bound holds 0'):
-        save_model(replace(spectral_model, state_bound=0.0), tmp_path / 'model')
+        model_file.save_model(replace(spectral_model, state_bound=0.0), tmp_path / 'model')
     assert not list(tmp_path.iterdir())
 
 
@@ -450,10 +438,10 @@ def test_a_readout_or_a_kernel_that_does_not_fit(wrong, spectral_model):
     model = replace(spectral_model, readout=readout, operator=operator)
     model.validate()
     shorter = replace(operator, features=operator.features[1:])
-    with pytest.raises(UnfitError, match='features has the shape'):
+    with pytest.raises(model_file.UnfitError, match='features has the shape'):
         replace(model, operator=shorter).validate()
     covariances[2] = wrong
-    with pytest.raises(UnfitError, match='covariances are no covariances'):
+    with pytest.raises(model_file.UnfitError, match='covariances are no covariances'):
         model.validate()
 
 
@@ -490,7 +478,6 @@ def test_routes_of_an_atlas_have_names_and_are_in_their_order(slot_car_model):
     assert [(name, each.frame_id) for name, each in atlas.routes.items()] == [
         ('a', 'hall'), ('b', slot_car_model.frame_id)
     ]  # fmt: skip
-    # They keep their names.
     both = atlas_of({'a': slot_car_model, 'b': slot_car_model})
     assert list(atlas_of({'more': both, 'c': slot_car_model}).routes) == ['a', 'b', 'c']
     with pytest.raises(InputError, match='two routes of the name a'):
@@ -514,16 +501,16 @@ def test_what_does_not_go_together_is_refused(slot_car_model, sensed_model, spec
             atlas_of(routes)
     places = sensed_model.route.places
     network = network_of(sensed_model.live, places, np.linspace(-3.0, 3.0, places))
-    with pytest.raises(UnfitError, match='it has sensors and a network'):
+    with pytest.raises(model_file.UnfitError, match='it has sensors and a network'):
         replace(sensed_model, network=network).validate()
 
 
 def test_the_file_holds_its_routes(sensed_model, tmp_path):
     atlas = atlas_of({'a': sensed_model, 'b': replace(sensed_model, frame_id='hall')})
-    save_model(atlas, tmp_path / 'atlas')
-    loaded = load_model(tmp_path / 'atlas')
+    model_file.save_model(atlas, tmp_path / 'atlas')
+    loaded = model_file.load_model(tmp_path / 'atlas')
     assert type(loaded) is type(atlas)
-    save_model(loaded, tmp_path / 'again')
+    model_file.save_model(loaded, tmp_path / 'again')
     assert (tmp_path / 'again').read_bytes() == (tmp_path / 'atlas').read_bytes()
 
 
@@ -541,8 +528,8 @@ def test_the_file_holds_its_routes(sensed_model, tmp_path):
     ],
 )
 def test_an_atlas_that_does_not_fit_is_refused_in_one_sentence(change, words, slot_car_model):
-    header, arrays = model_parts(atlas_of({'a': slot_car_model, 'b': slot_car_model}))
+    header, arrays = model_file.model_parts(atlas_of({'a': slot_car_model, 'b': slot_car_model}))
     change(header, arrays)
     with pytest.raises(InputError, match=words) as raised:
-        model_from('m.npz', header, arrays)
+        model_file.model_from('m.npz', header, arrays)
     assert '\n' not in str(raised.value)

@@ -14,15 +14,9 @@ from scipy.spatial import cKDTree, KDTree
 
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.interface.messages import choose_scene
+from two_manifold_ros.model import path_ahead as module
 from two_manifold_ros.model.line_learning import carry_lines
-from two_manifold_ros.model.path_ahead import (
-    is_dense,
-    MOST_POSES,
-    PathAhead,
-    SPACING_M,
-    SPACING_RAD,
-    SPACING_S,
-)
+from two_manifold_ros.model.path_ahead import is_dense, MOST_POSES, PathAhead
 
 
 def check(ahead, ticks, positions, period_s):
@@ -32,14 +26,14 @@ def check(ahead, ticks, positions, period_s):
     metres = np.hypot(*sides.T)
     # A path that is too long for so many poses has them farther apart.
     turned = np.abs(np.diff(np.unwrap(np.arctan2(sides[:, 1], sides[:, 0]))))
-    whole = metres.sum() / SPACING_M + period_s * ticks[-1] / SPACING_S
-    whole += turned.sum() / SPACING_RAD
+    whole = metres.sum() / module.SPACING_M + period_s * ticks[-1] / module.SPACING_S
+    whole += turned.sum() / module.SPACING_RAD
     within = max(1.0, 1.01 * whole / MOST_POSES)
     steps = np.diff(ahead.ticks)
     assert (steps > 0.0).all()
     assert len(steps) <= MOST_POSES + len(ticks)
-    assert period_s * steps.max() <= within * SPACING_S + 1e-6
-    assert metres.max() <= within * SPACING_M + 1e-4
+    assert period_s * steps.max() <= within * module.SPACING_S + 1e-6
+    assert metres.max() <= within * module.SPACING_M + 1e-4
     assert is_dense(period_s * ahead.ticks)
     assert not is_dense(period_s * np.array([0, 10 * ticks[-1]]))
     at = np.searchsorted(ahead.ticks, ticks)
@@ -111,7 +105,7 @@ def test_a_path_is_on_the_circle_that_was_driven(radius, horizons, shift):
     turned = np.unwrap(np.arctan2(y, x))
     assert turned[-1] - turned[0] == pytest.approx(2.0 * math.pi * horizons[-1] / LAP, rel=0.02)
     assert (np.diff(turned) > 0.0).all()
-    assert len(turned) > MOST_POSES or np.diff(turned).max() < 1.05 * SPACING_RAD
+    assert len(turned) > MOST_POSES or np.diff(turned).max() < 1.05 * module.SPACING_RAD
 
 
 def test_one_horizon_is_the_present_and_a_dead_end_leads_straight_to_what_is_expected():
@@ -130,7 +124,6 @@ def test_one_horizon_is_the_present_and_a_dead_end_leads_straight_to_what_is_exp
 @pytest.mark.parametrize('noise', [0.0, 0.1, 0.5, 2.0])
 @pytest.mark.parametrize('stands', [0, 40])
 def test_a_path_turns_back_only_where_the_route_does(noise, seed, stands):
-    # A straight road and a shuttle, with or without a halt on the way.
     there = np.concatenate([np.arange(0.0, 50.0, 0.5), np.full(stands, 50.0)])
     straight = np.concatenate([there, np.arange(50.0, 150.0, 0.5)])
     shuttle = np.concatenate([there, np.arange(50.0, -50.0, -0.5)])

@@ -29,7 +29,6 @@ def leads_to() -> np.ndarray:
 
 
 def branching_route(seed: int = 0) -> Route:
-    """Return the route."""
     rng, route = np.random.default_rng(seed), small_route(seed=seed)
     # As many places as there are here, and none of what is at them is the same.
     arrays = {
@@ -48,14 +47,9 @@ def branching_route(seed: int = 0) -> Route:
     # At some no drive starts, but for what is dropped at once.
     beginnings[:, ::7] *= 1e-8
     numbers = arrays | geometry | {
-        'moves': moves,
-        'moves_a_row': 8.0,
-        'rates': 0.5 + rng.random(COUNT),
-        'exchanges': exchanges,
-        'jumps': jumps,
-        'beginnings': beginnings / beginnings.sum(),
-        'stops': np.zeros((2, COUNT)),
-        'persistence': PERIOD_S / MEMORY_S,
+        'moves': moves, 'moves_a_row': 8.0, 'rates': 0.5 + rng.random(COUNT),
+        'exchanges': exchanges, 'jumps': jumps, 'beginnings': beginnings / beginnings.sum(),
+        'stops': np.zeros((2, COUNT)), 'persistence': PERIOD_S / MEMORY_S,
     }  # fmt: skip
     return changed(route, **numbers)
 
@@ -80,7 +74,6 @@ def network_of(channels: int, places: int, courses: np.ndarray, seed: int = 0) -
 
 
 def branching_network(seed: int = 0) -> Network:
-    """Return the network of the route."""
     along = np.zeros(COUNT)
     along[LEFT:RIGHT] = TURN * (1.0 + np.arange(BRANCH))
     along[RIGHT:] = -TURN * (1.0 + np.arange(BRANCH))

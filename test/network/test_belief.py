@@ -8,14 +8,8 @@ import numpy as np
 import pytest
 from small_network import branching_network, branching_route, COUNT, leads_to, PERIOD_S, TURN
 
-from two_manifold_ros.network.belief import (
-    exchanges_of_ratios,
-    FIRST_USUAL,
-    Network,
-    NetworkBelief,
-    RATIOS,
-    usual_ratios,
-)
+from two_manifold_ros.network import belief as module
+from two_manifold_ros.network.belief import FIRST_USUAL, Network, NetworkBelief, RATIOS
 from two_manifold_ros.route.route import ON, Route, SLOW, STANDS
 
 STEPS_A_MPS, FARTHEST, LEAST, FAINT = 20.0, 20.0, 1e-12, 1e-5
@@ -38,8 +32,8 @@ class NaiveNetworkBelief:
         self.powers = [np.linalg.matrix_power(leads_to(), step) for step in range(steps)]
         spread = max(route.motion.ratio_spread, RATIO_STEP)
         memory_s = PERIOD_S / route.likelihood.persistence
-        self.exchanges = exchanges_of_ratios(spread, PERIOD_S, memory_s)
-        self.usual = usual_ratios(spread)
+        self.exchanges = module.exchanges_of_ratios(spread, PERIOD_S, memory_s)
+        self.usual = module.usual_ratios(spread)
         # Half of those who leave a route are on a road of the same pieces: here, elsewhere too.
         self.leave = 2.0 * route.switching.exchanges[0, -1]
         # The shares of time at each ratio that any vehicle comes to.
@@ -122,7 +116,6 @@ class NaiveNetworkBelief:
             away *= self.elsewhere_like(turned, shakes)
         total = then.sum() + away
         then *= 1.0 - self.leave
-        # All else is elsewhere.
         self.now = then / total
         self.elsewhere = 1.0 - self.now.sum()
         self._drop()
@@ -181,7 +174,6 @@ def test_ticks_with_and_without_observations_are_those_of_bayes_rule(seed, skips
 
 
 def follow(belief: NetworkBelief, ticks: list[tuple[np.ndarray, np.ndarray]]) -> list[float]:
-    """Take ticks; return the evidence of each."""
     evidence = []
     for seen, shaken in ticks:
         belief.take(shaken)

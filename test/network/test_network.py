@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is learned of a network: speed ratios, shaking, headings, usual speeds, and joins."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 import itertools
@@ -12,28 +10,7 @@ import math
 import numpy as np
 import pytest
 
-from two_manifold_ros.network.belief import (
-    exchanges_of_ratios,
-    FIRST_USUAL,
-    misfits,
-    Network,
-    RATIOS,
-    shakes_of,
-    STOPPING,
-    USUAL,
-    usual_ratios,
-)
-from two_manifold_ros.network.learning import (
-    Courses,
-    courses_along,
-    courses_of,
-    driving_speeds,
-    lay_out_network,
-    learn_network,
-    NetworkPasses,
-    with_usual_speeds,
-    wrapped,
-)
+from two_manifold_ros.network import belief, learning
 from two_manifold_ros.route.merging import Places
 from two_manifold_ros.route.visits import lay_out, Passes
 
@@ -129,37 +106,38 @@ WINDOW = 60
 @pytest.mark.parametrize('spread', [0.06, 0.12, 0.5])
 @pytest.mark.parametrize(('period_s', 'memory_s'), [(0.1, 1.0), (0.02, 3.0), (0.5, 0.5)])
 def test_speed_ratios_change_by_probabilities_that_sum_to_one(spread, period_s, memory_s):
-    chances = exchanges_of_ratios(spread, period_s, memory_s)
+    chances = belief.exchanges_of_ratios(spread, period_s, memory_s)
     assert (chances >= 0.0).all()
     assert np.allclose(chances.sum(axis=1), 1.0, rtol=0.0, atol=1e-12)
-    # From any to any, at last.
     assert (np.linalg.matrix_power(chances + np.eye(len(chances)), 40) > 0.0).all()
 
 
 def test_a_driver_stops_step_by_step_and_drives_on_the_same_way():
-    chances = exchanges_of_ratios(0.1, 0.05, 2.0)
-    steps = len(STOPPING)
+    chances = belief.exchanges_of_ratios(0.1, 0.05, 2.0)
+    steps = len(belief.STOPPING)
     off = chances - np.diag(np.diag(chances))
     # Who drives as usual brakes to the highest, and goes no farther in a tick.
-    assert (off[FIRST_USUAL:, steps] > 0.0).all()
-    assert not off[FIRST_USUAL:, :steps].any()
-    assert not off[FIRST_USUAL:, steps + 1 : FIRST_USUAL].any()
+    assert (off[belief.FIRST_USUAL :, steps] > 0.0).all()
+    assert not off[belief.FIRST_USUAL :, :steps].any()
+    assert not off[belief.FIRST_USUAL :, steps + 1 : belief.FIRST_USUAL].any()
     # Downwards it goes to the next lower one or up again at the same speed.
     for down in range(1, 1 + steps):
         assert set(np.flatnonzero(off[down])) == {down - 1, down + steps}
-        assert RATIOS[down] == RATIOS[down + steps]
+        assert belief.RATIOS[down] == belief.RATIOS[down + steps]
     assert np.flatnonzero(off[0]).tolist() == [1 + steps]
-    assert (off[FIRST_USUAL - 1, FIRST_USUAL:] > 0.0).all()
+    assert (off[belief.FIRST_USUAL - 1, belief.FIRST_USUAL :] > 0.0).all()
 
 
 @pytest.mark.parametrize('spread', [0.08, 0.15])
 def test_usual_ratios_are_normal_in_their_logarithm_and_stay_so(spread):
-    usual, logs = usual_ratios(spread), np.log(USUAL)
-    assert not usual[:FIRST_USUAL].any()
+    usual, logs = belief.usual_ratios(spread), np.log(belief.USUAL)
+    assert not usual[: belief.FIRST_USUAL].any()
     expected = np.exp(-0.5 * (logs / spread) ** 2)
-    assert np.allclose(usual[FIRST_USUAL:], expected / expected.sum(), rtol=1e-12)
+    assert np.allclose(usual[belief.FIRST_USUAL :], expected / expected.sum(), rtol=1e-12)
     # Without braking they would wander about it: the mean of where they end is near one.
-    wander = exchanges_of_ratios(spread, 0.05, 2.0)[FIRST_USUAL:, FIRST_USUAL:]
+    wander = belief.exchanges_of_ratios(spread, 0.05, 2.0)[
+        belief.FIRST_USUAL :, belief.FIRST_USUAL :
+    ]
     wander /= wander.sum(axis=1, keepdims=True)
     last = np.linalg.matrix_power(wander, 100_000)[0]
     mean = last @ logs
@@ -167,7 +145,7 @@ def test_usual_ratios_are_normal_in_their_logarithm_and_stay_so(spread):
     assert np.sqrt(last @ (logs - mean) ** 2) == pytest.approx(spread, rel=0.25)
 
 
-def learned() -> tuple[Network, NetworkPasses, list[np.ndarray]]:
+def learned() -> tuple[belief.Network, learning.NetworkPasses, list[np.ndarray]]:
     """Learn a network of drives at three speeds, which begin at rest, and return their speeds."""
     rng = np.random.default_rng(3)
     line = line_of([(0, 0), (1, 0), (1, 1), (2, 1), (2, 0), (1, 0), (0, 0)])
@@ -179,17 +157,16 @@ def learned() -> tuple[Network, NetworkPasses, list[np.ndarray]]:
         speed = strides[: len(drive.track)] / PERIOD_S
         spreads = (0.01 + 0.05 * speed)[:, None] * [1.0, 3.0, 0.5]
         drives.append(drive)
-        shakes.append(shakes_of(spreads * np.exp(0.2 * rng.normal(size=spreads.shape))))
+        shakes.append(belief.shakes_of(spreads * np.exp(0.2 * rng.normal(size=spreads.shape))))
         speeds.append(speed)
-    passes = lay_out_network(passes_of, *parts_of(drives), shakes, [True] * len(drives))
+    passes = learning.lay_out_network(passes_of, *parts_of(drives), shakes, [True] * len(drives))
     assert passes is not None
-    return learn_network(passes, WINDOW), passes, speeds
+    return learning.learn_network(passes, WINDOW), passes, speeds
 
 
 def test_how_much_ticks_shake_is_learned_of_each_speed_and_how_likely_turns_are_on_any_road():
     network, passes, speeds = learned()
     assert (np.diff(network.speeds) > 0.0).all()
-    # Standing is the first, and the others are those driven.
     assert network.speeds[0] == 0.0
     assert np.allclose(network.speeds[1:], [3.2, 5.5, 10.0], rtol=0.05)
     speed, shakes = np.concatenate(speeds), np.concatenate(passes.shakes)
@@ -204,7 +181,7 @@ def test_how_much_ticks_shake_is_learned_of_each_speed_and_how_likely_turns_are_
         for shaken in driven_so:
             squared = ((shaken - network.shakes) / network.scales) ** 2
             expected.append(np.log(1.0 + squared / 5.0).mean(axis=1).min())
-        assert np.allclose(misfits(driven_so, network.shakes, network.scales), expected)
+        assert np.allclose(belief.misfits(driven_so, network.shakes, network.scales), expected)
         means += [np.mean(expected[i : i + WINDOW]) for i in range(len(expected) - WINDOW + 1)]
     usual = np.median(means)
     largest = usual + 2.0 * max(max(means) - usual, 0.5 * usual)
@@ -229,22 +206,22 @@ def both_ways(**sensor: float) -> list[Drive]:
     return [driven(line, seed=seed, **sensor) for seed, line in enumerate(lines)]
 
 
-def courses_for(drives: list[Drive]) -> tuple[Places, Courses]:
+def courses_for(drives: list[Drive]) -> tuple[Places, learning.Courses]:
     seen, tracks = parts_of(drives)
     places = passes_of(seen, tracks).places
-    courses = courses_along(places, tracks, seen)
+    courses = learning.courses_along(places, tracks, seen)
     assert courses is not None
     return places, courses
 
 
-def apart(places: Places, courses: Courses, drives: list[Drive]) -> np.ndarray:
+def apart(places: Places, courses: learning.Courses, drives: list[Drive]) -> np.ndarray:
     """Return by how far the headings of the visits differ from those driven, rad."""
     true = np.empty(len(places.visited))
     for number, each in enumerate(drives):
         mine = places.segments == number
         ticks = np.arange(len(each.headings))
         true[mine] = np.interp(places.times[mine], ticks, each.headings)
-    return np.abs(wrapped(courses.headings - true))
+    return np.abs(learning.wrapped(courses.headings - true))
 
 
 @pytest.mark.parametrize('seed', range(3))
@@ -266,17 +243,17 @@ def test_headings_and_what_shows_turning_are_learned(seed):
 
 def test_places_have_the_mean_heading_of_their_visits_and_too_short_a_drive_none():
     places, courses = courses_for(both_ways())
-    along = courses_of(places, courses)
+    along = learning.courses_of(places, courses)
     for place in range(0, len(places), 17):
         headings = courses.headings[places.visited == place]
         mean = np.angle(np.exp(1j * headings).mean())
         assert along[place] == pytest.approx(mean, abs=1e-9)
     # One that no heading is known of has that of its positions.
-    none = courses_of(places, replace(courses, known=np.zeros_like(courses.known)))
+    none = learning.courses_of(places, replace(courses, known=np.zeros_like(courses.known)))
     assert np.allclose(none, np.arctan2(places.headings[:, 1], places.headings[:, 0]))
     line = np.stack([np.linspace(0.0, BLOCK_M, 800), np.zeros(800)], axis=1)
     seen, tracks = parts_of([driven(line[:280])])
-    assert courses_along(passes_of(seen, tracks).places, tracks, seen) is None
+    assert learning.courses_along(passes_of(seen, tracks).places, tracks, seen) is None
 
 
 ALONG = 8
@@ -314,9 +291,9 @@ def test_usual_is_what_nine_tenths_of_the_visits_and_one_of_like_bends_are_below
     # The fourth is slow on a stretch from 70 to 90 m.
     slowed = np.concatenate([np.ones(70), np.full(67, 0.3), np.ones(400)])
     passes = laid_by(0.6, 0.8, 1.0, slowed, 0.9)
-    speeds, _ = driving_speeds(passes.places, PERIOD_S)
+    speeds, _ = learning.driving_speeds(passes.places, PERIOD_S)
     others = alike(passes.places, speeds)
-    found, usual_mps = with_usual_speeds(passes)
+    found, usual_mps = learning.with_usual_speeds(passes)
     visited = passes.places.visited
     expected = [
         np.quantile([*speeds[visited == place], other], FAST) for place, other in enumerate(others)
@@ -334,7 +311,7 @@ def test_around_a_standstill_at_a_start_the_speed_is_that_four_seconds_later(sta
     # One that stands, and gains speed up to 10 m/s.
     seconds = np.arange(500) * PERIOD_S - stands_s
     places = laid_by(seconds.clip(0.0, 10.0) * PERIOD_S, 1.0).places
-    speeds, _ = driving_speeds(places, PERIOD_S)
+    speeds, _ = learning.driving_speeds(places, PERIOD_S)
     mine = places.segments == 0
     left = np.flatnonzero(~places.standing[0])[0]
     near = mine & (places.times < left + 4.0 / PERIOD_S)
@@ -376,13 +353,13 @@ def walk(banned: Way | None, seed: int = 0) -> list[Node]:
     return path
 
 
-def laid(*ways: list[Node]) -> NetworkPasses:
+def laid(*ways: list[Node]) -> learning.NetworkPasses:
     """Lay out drives that take some ways."""
     drives = [driven(line_of(way), seed=seed) for seed, way in enumerate(ways)]
     seen, tracks = parts_of(drives)
     shakes = [np.zeros_like(each) for each in seen]
     begins = [number != 1 for number in range(len(ways))]
-    found = lay_out_network(passes_of, seen, tracks, shakes, begins)
+    found = learning.lay_out_network(passes_of, seen, tracks, shakes, begins)
     assert found is not None
     joins = len(found.tracks) - len(drives)
     assert len(found.observations) == len(found.tracks)
@@ -416,13 +393,16 @@ def test_a_turn_that_nobody_took_is_joined_and_sees_what_was_seen_where_it_is_ta
         turned = seen @ joined.courses.turning + joined.courses.offset
         begins, _, ends = np.diff(track[[0, 3, -4, -1]], axis=0)
         heading = np.arctan2(ends[1], ends[0]) - np.arctan2(begins[1], begins[0])
-        assert abs(wrapped(turned.sum() - heading)) < 0.3
+        assert abs(learning.wrapped(turned.sum() - heading)) < 0.3
 
 
 @pytest.mark.parametrize('seed', [0, 1])
 def test_nothing_is_joined_where_all_turns_were_taken_or_too_little_is_driven(seed):
     drive = driven(line_of([(0, 0), (1, 0)])[:300])
-    assert lay_out_network(passes_of, [drive.seen], [drive.track], [drive.seen], [True]) is None
+    assert (
+        learning.lay_out_network(passes_of, [drive.seen], [drive.track], [drive.seen], [True])
+        is None
+    )
     found = laid(walk(None, seed))
     assert len(found.tracks) == len(found.shakes)
 

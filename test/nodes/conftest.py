@@ -42,7 +42,6 @@ def domain() -> Iterator[str]:
 
 @pytest.fixture
 def talk(domain: str) -> Iterator[Talk]:
-    """The test's own node."""
     from ros_talk import Talk  # noqa: PLC0415 - needs ROS, which may be missing
 
     assert os.environ['ROS_DOMAIN_ID'] == domain

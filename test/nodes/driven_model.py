@@ -25,7 +25,6 @@ SETTINGS = TrainingSettings(rate_hz=10.0, window=20, states=8, horizons=(0, 5, 1
 
 @pytest.fixture(scope='session')
 def model_path(drive: SlotCarRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small model of the track: 10 Hz, windows of 20 ticks."""
     path = tmp_path_factory.mktemp('model') / 'model.npz'
     save_model(train_model([run_to_recording(drive)], SETTINGS), path)
     return path
@@ -33,7 +32,6 @@ def model_path(drive: SlotCarRun, tmp_path_factory: pytest.TempPathFactory) -> P
 
 @pytest.fixture(scope='session')
 def sensed_path(drive: SlotCarRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small model with a magnetometer."""
     path = tmp_path_factory.mktemp('model') / 'sensed.npz'
     save_model(train_model([run_to_recording(drive, ('magnetometer',))], SETTINGS), path)
     return path

@@ -53,12 +53,10 @@ class Process:
 
     @property
     def said(self) -> str:
-        """Log of the process until now."""
         # Reading at a place of our own: the process writes where the file's own is.
         return os.pread(self._output.fileno(), 10_000_000, 0).decode()
 
     def ended(self) -> int:
-        """Wait for its end and return the exit status."""
         return self.process.wait(PATIENCE_S)
 
     def log(self) -> str:
@@ -67,7 +65,6 @@ class Process:
         return self.said
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> int:
-        """Send a signal and return the exit status."""
         if self.process.poll() is None:
             self.process.send_signal(how)
         try:
@@ -90,7 +87,6 @@ class NodeProcess(Process):
 
 
 def given(parameters: Mapping[str, object]) -> list[str]:
-    """Return the arguments by which ROS gives a node its parameters."""
     return [part for key, value in parameters.items() for part in ('-p', f'{key}:={value}')]
 
 
@@ -129,12 +125,10 @@ def environment_of(domain: int) -> dict[str, str]:
 
 
 def numbers_of(message: Float64MultiArray) -> dict[str, float]:
-    """Return the numbers of a message by their names, which are its label."""
     return dict(zip(message.layout.dim[0].label.split(','), message.data, strict=True))
 
 
 def stamp_of(message: Any) -> int:  # noqa: ANN401 - anything with a header
-    """Return the stamp of a message in nanoseconds."""
     return int(message.header.stamp.sec * 10**9 + message.header.stamp.nanosec)
 
 
@@ -163,13 +157,11 @@ class Talk:
         self._executor.spin_once(timeout_sec=seconds)
 
     def rest(self, seconds: float) -> None:
-        """Only listen for a while."""
         end = monotonic() + seconds
         while (left := end - monotonic()) > 0.0:
             self.spin(left)
 
     def until(self, condition: Callable[[], object], what: str) -> None:
-        """Spin until the condition holds."""
         end = monotonic() + PATIENCE_S
         while not condition():
             assert monotonic() < end, f'waited in vain for {what}'
@@ -189,7 +181,6 @@ class Talk:
         return publisher
 
     def call(self, kind: Any, service: str, **fields: object) -> Any:  # noqa: ANN401 - generated
-        """Call a service and return its response."""
         client = self.node.create_client(kind, service)
         self.until(client.service_is_ready, f'the service {service}')
         future = client.call_async(kind.Request(**fields))
@@ -198,7 +189,6 @@ class Talk:
         return future.result()
 
     def change(self, node: str, name: str, value: object) -> SetParametersResult:
-        """Set a parameter of a node."""
         chosen = [Parameter(name, value=value).to_parameter_msg()]
         return self.call(SetParameters, f'{node}/set_parameters', parameters=chosen).results[0]
 
@@ -216,14 +206,12 @@ class Talk:
         return client.call_async(request)
 
     def transition(self, number: int = 0, label: str = '') -> bool:
-        """Ask the filter node for a transition, and return whether it succeeded."""
         answer = self.ask(number, label)
         self.until(answer.done, f'the answer to {number} {label}')
         return bool(answer.result().success)
 
     @property
     def state(self) -> str:
-        """State of the life cycle of the filter node."""
         return str(self.call(GetState, 'filter_node/get_state').current_state.label)
 
 
@@ -267,15 +255,12 @@ class Health(Board):
         return {each.key: each.value for each in self._newest.values}
 
     def clear(self) -> None:
-        """Forget what was heard until now."""
         self._newest = DiagnosticStatus()
 
     def until(self, part: str) -> None:
-        """Wait until the reason holds these words."""
         self._until(lambda: part in self.why, f'diagnostics with {part!r}')
 
     def until_value(self, key: str, value: str) -> None:
-        """Wait until a key of the diagnostics has this value."""
         self._until(lambda: self.values.get(key) == value, f'{key} to be {value}')
 
     def _until(self, condition: Callable[[], bool], what: str) -> None:

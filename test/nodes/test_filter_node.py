@@ -266,11 +266,9 @@ def test_it_answers_while_it_loads(talk, slow_node, model_path, tmp_path):
     talk.until(lambda: len(events) >= 4, 'the events of both transitions')
     ways = [(each.start_state.label, each.goal_state.label) for each in events]
     assert ways == [
-        ('unconfigured', 'configuring'),
-        ('configuring', 'inactive'),
-        ('inactive', 'activating'),
+        ('unconfigured', 'configuring'), ('configuring', 'inactive'), ('inactive', 'activating'),
         ('activating', 'active'),
-    ]
+    ]  # fmt: skip
     assert slow_node.stop() == 0
 
 

@@ -29,7 +29,6 @@ SURE = planar_covariance(0.01 * np.eye(2), 0.01)
 
 @pytest.fixture
 def courses(drive):
-    """Headings of the car, radians."""
     return np.arctan2(*np.gradient(drive.positions[:, :2], axis=0).T[::-1])
 
 
@@ -61,7 +60,6 @@ def test_a_click_and_a_command_make_a_car_tracked_at_once_and_garbage_nothing(
     feed.send(20)
     health.until_value('fixes_agreeing', '1')
     assert health.values['status'] == 'tracking'
-    # Far from there, and then where it is.
     for sample, key in ((feed.sent + 200, 'fixes_contradicting'), (feed.sent, 'fixes_agreeing')):
         at = [f'{each:.3f}' for each in drive.positions[sample, :2]]
         turned = f'{np.degrees(courses[sample]):.1f}'
@@ -103,18 +101,15 @@ def test_satellite_fixes_are_on_the_plane_of_the_map_whatever_their_frame(
     receiver = talk.publisher(NavSatFix, 'gps/fix')
     feed.send(30)
     latitude, longitude = latitude_longitude(drive.positions[[feed.sent], :2], origin)[0]
-    for status, covariance in ((-1, 1.0), (0, np.nan), (0, 0.01)):
-        fields = {
-            'header': header(int(drive.stamps_ns[feed.sent]), 'antenna'),
-            'status': {'status': status}, 'latitude': latitude, 'longitude': longitude,
-            'altitude': np.nan, 'position_covariance_type': 2,
-            'position_covariance': covariance * np.eye(3).ravel(),
-        }  # fmt: skip
-        receiver.publish(to_message('sensor_msgs/msg/NavSatFix', fields))
+    fields = {
+        'header': header(int(drive.stamps_ns[feed.sent]), 'antenna'), 'status': {'status': 0},
+        'latitude': latitude, 'longitude': longitude, 'altitude': np.nan,
+        'position_covariance_type': 2, 'position_covariance': 0.01 * np.eye(3).ravel(),
+    }  # fmt: skip
+    receiver.publish(to_message('sensor_msgs/msg/NavSatFix', fields))
     talk.rest(0.2)
     feed.send(20)
     health.until_value('fixes_agreeing', '1')
-    assert (health.values['fixes_no_fix'], health.values['fixes_refused']) == ('1', '1')
 
 
 def test_a_transform_is_asked_of_tf_and_missed_in_words(monkeypatch):

@@ -35,7 +35,6 @@ CONFIGURE, CLEANUP, ACTIVATE, DEACTIVATE = 1, 2, 3, 4
 
 
 def mark(publisher: Publisher, stamp_ns: int) -> None:
-    """Say that the line was passed then."""
     header = {'stamp': stamp_fields(stamp_ns)}
     publisher.publish(to_message('geometry_msgs/msg/PointStamped', {'header': header}))
 
@@ -81,7 +80,6 @@ def test_fixes_and_marks_that_come_while_driving_place_laps_and_move_the_line(
     size = float(np.sqrt(places.var(axis=0).sum()))
     assert np.sqrt(np.square(at - truth).sum(axis=1).mean()) < 0.1 * size
     assert found[0].header.frame_id == TRACK_FRAME
-    # At the line the phase begins.
     lap = numbers_of(laps[-1])
     stamp = int(lap['sec']) * 10**9 + int(lap['nanosec'])
     share = np.interp(stamp, drive.stamps_ns[passages], np.arange(len(passages)))
@@ -103,7 +101,6 @@ def test_marks_come_through_every_transition_and_a_swap(talk, start, drive, mode
     health.until('waiting for the lifecycle manager')
     # What is not possible is refused, and harms nothing.
     assert not any(map(talk.transition, (ACTIVATE, 99)))
-    # Nothing is subscribed yet.
     kinds = {'line': PointStamped, 'reference': PoseStamped, 'imu': Imu}
     marks, fixes, imu = (
         talk.node.create_publisher(kind, name, 1000) for name, kind in kinds.items()

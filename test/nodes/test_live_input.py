@@ -23,12 +23,6 @@ from two_manifold_ros.interface.assessment import Level
 from two_manifold_ros.interface.messages import Message, Topic
 from two_manifold_ros.interface.transforms import OdometryFrame
 from two_manifold_ros.nodes import callbacks, live_input, trainer_node
-from two_manifold_ros.nodes.live_input import (
-    live_marks,
-    live_odometry,
-    live_sensor,
-    ReferenceInput,
-)
 from two_manifold_ros.nodes.trainer_node import LiveRecording
 from two_manifold_ros.recordings.decoding import SensorTopic
 from two_manifold_ros.recordings.recording import GeodeticOrigin
@@ -93,7 +87,7 @@ def node(monkeypatch: pytest.MonkeyPatch) -> Stand:
 
 def test_an_odometry_is_taken_and_says_what_is_missing(node):
     frame = OdometryFrame('map', 'base_link')
-    live = live_odometry(node, 'odom', frame)
+    live = live_input.live_odometry(node, 'odom', frame)
     # Nothing can be found at once.
     assert live.complaint == ('odometry', '')
     node.now_s = 10.0
@@ -155,7 +149,7 @@ def test_what_is_awaited_or_comes_no_more_is_named_with_its_cause(node):
 def test_a_sensor_that_comes_no_more_is_reported_after_twice_its_longest_step_and_a_second(node):
     held: list[tuple[float, ...]] = []
     node.types['wheel'] = POSE
-    live = live_sensor(node, SensorTopic('wheel', ('data',)), held.append)
+    live = live_input.live_sensor(node, SensorTopic('wheel', ('data',)), held.append)
     assert f'/wheel is published as {POSE}: publish it as one of' in live.complaint[1]
 
     def cause(at_s: float) -> str:
@@ -188,10 +182,10 @@ def test_a_sensor_that_comes_no_more_is_reported_after_twice_its_longest_step_an
 
 def reference(
     msgtype: str = FIX, session: UpdaterSession | None = None
-) -> tuple[ReferenceInput, StreamLearner]:
+) -> tuple[live_input.ReferenceInput, StreamLearner]:
     """Return the input of a session, which takes messages of a type, and what learns of it."""
     session = session or small_session()
-    positions = ReferenceInput(session)
+    positions = live_input.ReferenceInput(session)
     positions.start(msgtype)
     return positions, session.learner
 
@@ -228,7 +222,6 @@ def test_fixes_are_positions_in_the_plane_of_the_first_one_that_the_next_agrees_
     assert place == pytest.approx(there)
     assert not positions.take(fix(123.0, 10.0, 100.0, 8))
     assert positions.counts() == {'used': 2, 'no_fix': 8, 'duplicate_stamp': 1}
-    # One that is known stays.
     known, learner = reference()
     learner.head = replace(head, origin=GeodeticOrigin(50.0, 10.0, 0.0))
     assert known.take(fix(50.001, 10.0, 0.0, 1))
@@ -268,7 +261,7 @@ def test_marks_count_by_stamp_or_arrival_and_a_type_that_is_not_installed_is_a_c
         laps: Any = SimpleNamespace(take_mark=stamps.append, mark_problem='')
         node.types['line'] = msgtype
         node.take.clear()
-        marks = live_marks(node, 'line', lambda laps=laps: laps)
+        marks = live_input.live_marks(node, 'line', lambda laps=laps: laps)
         if stamp_ns is None:
             assert not node.take
             assert f'as {msgtype}, which is not installed' in marks.complaint[1]

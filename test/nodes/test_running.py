@@ -31,13 +31,7 @@ from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.names import LAP_FRAME
 from two_manifold_ros.nodes import callbacks
 from two_manifold_ros.nodes.__main__ import NODES, run_node
-from two_manifold_ros.nodes.callbacks import (
-    EstimatePublishers,
-    find_shared,
-    GuardedNode,
-    ImuTopic,
-    TRANSFORM_TYPE,
-)
+from two_manifold_ros.nodes.callbacks import EstimatePublishers, GuardedNode
 from two_manifold_ros.nodes.running import declare, log_trouble, read
 from two_manifold_ros.recordings.ros_messages import to_message
 
@@ -132,8 +126,6 @@ def test_every_node_has_help_and_arguments_of_none_are_refused(capsys):
 
 @dataclass(frozen=True)
 class Chosen(NodeParameters):
-    """Parameters of a test."""
-
     settable: ClassVar[Settable] = Settable.UNCONFIGURED
 
     word: str = parameter('', 'a', choices=('a', 'b'))
@@ -248,7 +240,7 @@ def test_other_publishers_of_an_output():
         ([mine, mine], ('another node of the same name (/mine)',)),
         ([mine, ('_NODE_NAMESPACE_UNKNOWN_', '_NODE_NAME_UNKNOWN_')], ('',)),
     ):
-        shared = find_shared(graph(*publishers), ['/odometry'])
+        shared = callbacks.find_shared(graph(*publishers), ['/odometry'])
         assert shared == ({} if others is None else {'/odometry': others})
 
 
@@ -261,7 +253,7 @@ def test_a_topic_is_published_beside_imu_in_its_type_under_a_name_that_is_not_re
         (graph(one, to='/imu'), '/spare', False),
         (graph(one), '/imu', False),
     ):
-        assert ImuTopic(node).is_published(name) == published
+        assert callbacks.ImuTopic(node).is_published(name) == published
 
 
 ESTIMATE = estimate_with(velocity=np.array([1.0, 0.0]), velocity_covariance=1e-4 * np.eye(2))
@@ -270,7 +262,7 @@ ESTIMATE = estimate_with(velocity=np.array([1.0, 0.0]), velocity_covariance=1e-4
 @pytest.mark.usefixtures('text_for_transforms')
 def test_transforms_are_those_to_the_frame_of_an_odometry(talk, model_path, monkeypatch):
     def written(msgtype: str, fields: Any) -> Any:  # noqa: ANN401 - as to_message
-        assert msgtype == TRANSFORM_TYPE
+        assert msgtype == callbacks.TRANSFORM_TYPE
         return String(data=fields['transforms'][0]['child_frame_id'])
 
     monkeypatch.setattr(callbacks, 'to_message', written)

@@ -57,7 +57,6 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(talk, start
     run = simulate(SlotCarSettings(seed=6, rate_hz=RATE_HZ), laps=60)
     drive = Feed(talk, run, connect(talk, health), talk.publisher(PoseStamped, 'reference'))
     positions = talk.listen(PoseWithCovarianceStamped, 'adapting/position', 1000)
-    # Four laps.
     drive.send(40 * RATE_HZ, 0.002)
 
     def error(name: str) -> float:
@@ -101,7 +100,6 @@ def test_it_learns_and_goes_on_from_what_it_has_learned_after_a_kill(talk, start
     talk.until(lambda: health.values['models_learned'] == '0', 'what was learned to be forgotten')
     assert again.stop(signal.SIGTERM) == 0
     assert 'resumed at ' in again.log()
-    # Nothing half-written is left.
     assert all(each.name.count('.') == 2 for each in tmp_path.glob('*.npz*'))
 
 
@@ -140,7 +138,6 @@ def test_the_next_model_is_a_parameter_and_then_swapped_in(name, namespace, full
     results = [SetParametersResult(successful=is_set)]
     future.set_result(SetParameters.Response(results=results))
     assert [each for each, _ in asked[1:]] == [f'{full}/swap_model'] * is_set
-    # The diagnostics of that node alone are heard.
     heard: list[Mapping[str, str]] = []
     asks.listen(heard.append)
     assert heard == [{'model': full[1:]}]

@@ -164,7 +164,6 @@ def unstamped(stamps: Ints, places: Floats, _: Generator) -> Streams:
     says='position_wild', wrong=10,
 )  # fmt: skip
 def wild(stamps: Ints, places: Floats, rng: Generator) -> Streams:
-    # Never two in a row.
     chosen = 2 * rng.choice(len(stamps) // 2, 10, replace=False)
     off_s = np.exp(rng.uniform(0.0, np.log(DAY_S), 10))
     stamps[chosen] += np.round(1e9 * off_s * rng.choice([-1.0, 1.0], 10)).astype(np.int64)
@@ -248,7 +247,6 @@ def test_position_fault(fault, clean):
         with pytest.raises(InputError, match=fault.refused):
             build_dataset([faulty], SETTINGS)
     else:
-        # Whether a training gets other places, or too few.
         given, right = (
             np.concatenate(build_dataset([each], SETTINGS).tracks) for each in (faulty, clean)
         )

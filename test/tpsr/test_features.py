@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Feature maps: the constant, words, actions with observations, and random Fourier features."""
 
-from __future__ import annotations
-
 import itertools
 
 import naive
@@ -11,18 +9,13 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.tpsr.features import (
-    fourier_features,
-    FourierFeatures,
-    IndicatorFeatures,
-    structured_fourier_features,
-)
+from two_manifold_ros.tpsr import features as module
 
 
 @pytest.mark.parametrize(('symbols', 'length'), [(2, 3), (3, 2), (5, 1), (1, 4)])
 def test_every_word_has_its_own_feature_in_order(symbols, length):
     words = np.array(list(itertools.product(range(symbols), repeat=length)), dtype=float)
-    made = IndicatorFeatures(symbols, length)
+    made = module.IndicatorFeatures(symbols, length)
     np.testing.assert_array_equal(made.transform(words), np.eye(len(words)))
     assert (made.inputs, made.size) == (length, len(words))
     with pytest.raises(InputError, match='the codes 0 to'):
@@ -30,7 +23,7 @@ def test_every_word_has_its_own_feature_in_order(symbols, length):
 
 
 BANDWIDTH, WIDE, INPUTS = 1.7, 2.5, 300
-MAKERS = [fourier_features, structured_fourier_features]
+MAKERS = [module.fourier_features, module.structured_fourier_features]
 both = pytest.mark.parametrize('make', MAKERS)
 
 
@@ -71,7 +64,7 @@ def test_the_kernel_also_in_single_precision(make, least, most):
 )
 def test_points_too_far_out(make, precision, near, far):
     made = make(3, 50, BANDWIDTH, seed=0, precision=precision)
-    one = FourierFeatures(np.array([[1.0, 0.0]]), np.zeros(2))
+    one = module.FourierFeatures(np.array([[1.0, 0.0]]), np.zeros(2))
     for sign in (1.0, -1.0):
         assert np.abs(made.transform(np.full((1, 3), sign * near))).max() <= np.sqrt(2.0 / 50.0)
         for size in (far, 1e300, 1.7e308, np.nan):

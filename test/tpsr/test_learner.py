@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The online learner, its SVD and moments beside the paper, direct sums, the batch and Bayes."""
 
-from __future__ import annotations
-
 from copy import copy
 from dataclasses import replace
 import math
@@ -16,16 +14,9 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.tpsr import learner as module
 from two_manifold_ros.tpsr.features import fourier_features, WithConstant
-from two_manifold_ros.tpsr.learner import (
-    learn,
-    LearnerSettings,
-    ObservationCovariance,
-    OnlineLearner,
-    SEAM,
-    Triples,
-    WindowLearner,
-)
+from two_manifold_ros.tpsr.learner import learn, LearnerSettings, OnlineLearner, Triples
 from two_manifold_ros.tpsr.parameters import RememberingBelief, SMALLEST_EVIDENCE, Tpsr, TpsrBelief
 from two_manifold_ros.tpsr.thin_svd import PENDING, ThinSvd
 
@@ -160,7 +151,7 @@ MOMENTS = 12
 @pytest.mark.parametrize('decay', [1.0, 0.99])
 def test_inverse_is_that_of_the_sum_and_its_ridge(batch, decay):
     rng = np.random.default_rng(0)
-    covariance = ObservationCovariance(MOMENTS, 0.2)
+    covariance = module.ObservationCovariance(MOMENTS, 0.2)
     total, count, updates = np.zeros((MOMENTS, MOMENTS)), 0.0, 0
     for _ in range(700):
         rows, weights = rng.normal(size=(batch, MOMENTS)), rng.random(batch)
@@ -244,10 +235,12 @@ def stretch(ticks: int, seed: int) -> np.ndarray:
 STRETCHES = [stretch(120, 0), stretch(2 * WIDTH, 1), stretch(90, 2)]
 
 
-def learned(pieces: int = 1000, fold_every: int = 1, memory: float = math.inf) -> WindowLearner:
+def learned(
+    pieces: int = 1000, fold_every: int = 1, memory: float = math.inf
+) -> module.WindowLearner:
     """Learn the stretches in pieces of so many ticks, keeping every direction."""
     settings = LearnerSettings(KEPT, WINDOWS.size, SMALL_RIDGE, memory, fold_every=fold_every)
-    ours = WindowLearner(WINDOWS, FEATURES, WIDTH, settings, 1000)
+    ours = module.WindowLearner(WINDOWS, FEATURES, WIDTH, settings, 1000)
     for seen in STRETCHES:
         ours.end_stretch()
         for begin in range(0, len(seen), pieces):
@@ -260,7 +253,7 @@ def naive_triples() -> tuple[Triples, list[int]]:
     rows: list[tuple[np.ndarray, ...]] = []
     numbers = []
     for index, seen in enumerate(STRETCHES):
-        begin = (index + 1) * SEAM + sum(map(len, STRETCHES[:index]))
+        begin = (index + 1) * module.SEAM + sum(map(len, STRETCHES[:index]))
         for tick in range(WIDTH, len(seen) - WIDTH):
             windows = [seen[first : first + WIDTH].T.ravel() for first in
                        (tick, tick + 1, tick - WIDTH)]  # fmt: skip
@@ -434,7 +427,7 @@ def test_features_without_information_are_passed_over(belief, bad):
     assert belief.accepted
 
 
-def test_a_contradiction_is_passed_over(belief):
+def test_a_contradiction_is_passed_over_and_a_state_that_cannot_be_starts_again(belief):
     # An operator that turns the sign of every likelihood: nothing could contradict more.
     tpsr = replace(belief.tpsr, operators=-belief.tpsr.operators)
     contradicted = TpsrBelief(tpsr)
@@ -443,9 +436,7 @@ def test_a_contradiction_is_passed_over(belief):
     assert evidence < SMALLEST_EVIDENCE
     assert not contradicted.accepted
     assert np.isfinite(contradicted.state).all()
-
-
-def test_no_state_is_longer_than_the_bound_and_one_that_nothing_normalises_starts_again(belief):
+    # No state is longer than the bound, and one that nothing normalises starts again.
     short, stuck = copy(belief), copy(belief)
     short.tpsr = replace(belief.tpsr, bound=0.99 * np.linalg.norm(belief.tpsr.start))
     short.update(TRIPLES.observations[50])
@@ -464,17 +455,14 @@ def test_adopting_newer_parameters_moves_the_state_along(begun, belief):
         left, state = begun.svd.across.rows[:5].copy(), belief.state
         move = begun.add(*(array[tick] for array in vars(TRIPLES).values()))
         if move is not None:
-            tpsr = begun.parameters()
+            tpsr, rows = begun.parameters(), begun.svd.across.rows[:5]
             belief.adopt(tpsr, move)
-            jumps.append(
-                np.linalg.norm(begun.svd.across.rows[:5].T @ belief.state - left.T @ state)
-            )
-            without.append(np.linalg.norm((begun.svd.across.rows[:5] - left).T @ state))
+            jumps.append(np.linalg.norm(rows.T @ belief.state - left.T @ state))
+            without.append(np.linalg.norm((rows - left).T @ state))
             assert belief.tpsr is tpsr
         belief.update(TRIPLES.observations[tick])
     assert np.mean(jumps) < 0.05 * np.linalg.norm(belief.state)
     assert np.mean(jumps) < 0.5 * np.mean(without)
-    # Adopting nonsense starts again.
     move = begun.fold()
     belief.state = np.full(5, np.nan)
     belief.adopt(begun.parameters(), move)

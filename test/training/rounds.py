@@ -35,11 +35,7 @@ def on_circle(angle: np.ndarray, radius_m: float = 1.0) -> np.ndarray:
 
 
 def drive(
-    course: Course,
-    seconds: float = 90.0,
-    rate_hz: int = 50,
-    late_s: float = 0.0,
-    seed: int = 0,
+    course: Course, seconds: float = 90.0, rate_hz: int = 50, late_s: float = 0.0, seed: int = 0
 ) -> Recording:
     """Drive a course with an IMU that is level and exact positions at 25 Hz."""
     rng = np.random.default_rng(seed)

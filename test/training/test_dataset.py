@@ -15,13 +15,8 @@ from rounds import felt, on_circle, recording_of
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.ticks.segments import Channels, Segment
-from two_manifold_ros.training.dataset import (
-    build_dataset,
-    driving_dataset,
-    rest_limit,
-    usual_step,
-    weighted_by_persistence,
-)
+from two_manifold_ros.training import dataset as module
+from two_manifold_ros.training.dataset import build_dataset, driving_dataset, usual_step
 from two_manifold_ros.training.settings import TrainingSettings
 
 USUAL = TrainingSettings()
@@ -177,7 +172,7 @@ SPREADS = st.lists(st.floats(1e-3, 1e3), max_size=12).map(np.array)
 
 @given(SPREADS, SPREADS)
 def test_no_other_limit_takes_fewer_ticks_for_what_they_are_not(rest, driving):
-    limit = rest_limit(np.sort(rest), np.sort(driving))
+    limit = module.rest_limit(np.sort(rest), np.sort(driving))
     if not len(driving):
         assert limit == 0.0
         return
@@ -206,13 +201,13 @@ def test_channels_count_by_how_much_of_them_lasts():
     names = ('a', 'b', 'c', 'd')
     channels = Channels(values.mean(axis=0), scale, np.ones(4), live, names)
     segment = Segment(np.arange(20_000), values, np.zeros((20_000, 2)))
-    found = weighted_by_persistence(channels, [segment])
+    found = module.weighted_by_persistence(channels, [segment])
     assert found.live_names == ('a', 'b')
     weights = found.standardise(values).std(axis=0)
     # Seven of eight steps keep the one, and half of the variance of the other is noise.
     assert weights == pytest.approx([7 / 8, 7 / 16], rel=0.05)
     alone = replace(channels, live=np.array([False, False, True, False]))
-    assert weighted_by_persistence(alone, [segment]) is alone
+    assert module.weighted_by_persistence(alone, [segment]) is alone
 
 
 def test_short_stretches_between_gaps_are_left_out_and_recordings_stay_apart():
@@ -221,7 +216,6 @@ def test_short_stretches_between_gaps_are_left_out_and_recordings_stay_apart():
     dataset = build_dataset([with_imu(whole, stamps=late)], USUAL)
     assert [len(segment) for segment in dataset.segments] == [300]
     assert dataset.counts['gaps'] == 1
-    # Several recordings stay apart and in order.
     long, short = drive(12.0, name='long'), drive(8.0, name='short')
     dataset = build_dataset([long, short], USUAL)
     assert [len(segment) for segment in dataset.segments] == [240, 160]

@@ -20,16 +20,10 @@ from two_manifold_ros.model.model import atlas_of, RouteModel
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.names import NOVEL
 from two_manifold_ros.network.belief import NetworkBelief, shakes_of
-from two_manifold_ros.network.learning import NetworkPasses
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.route.learning import learn_route, Tuning
 from two_manifold_ros.ticks.segments import cut_segments
-from two_manifold_ros.training.following import (
-    choose_network,
-    Followed,
-    steps_of,
-    where_drives_begin,
-)
+from two_manifold_ros.training.following import choose_network, steps_of, where_drives_begin
 from two_manifold_ros.training.held_out import follow
 from two_manifold_ros.training.route import lay_out_recordings
 from two_manifold_ros.training.settings import TrainingSettings
@@ -58,7 +52,7 @@ def short_drives() -> list[Recording]:
     return [travel(network, YARD.errands(6, seed), seed=seed).recording for seed in range(3)]
 
 
-def chosen(recordings: list[Recording]) -> tuple[NetworkPasses, Followed, list[str]] | None:
+def chosen(recordings: list[Recording]) -> tuple[Any, Any, list[str]] | None:
     """Choose whether drives that a route map does not follow are those of a network."""
     drives = lay_out_recordings(recordings, SETTINGS)
     # A network is taken however it is followed, if only it can be.
@@ -67,7 +61,6 @@ def chosen(recordings: list[Recording]) -> tuple[NetworkPasses, Followed, list[s
 
 
 def shown(live: object, recording: Recording) -> list[Any]:
-    """Return the estimates of a filter along a recording."""
     return [each for each, _ in estimates_along(live, recording, lambda *_: None)]
 
 
@@ -118,7 +111,6 @@ def test_after_a_long_gap_it_is_off_the_network_even_where_it_stands(yard_model,
     for stamp, sample in zip(imu.stamps[: 50 * 40], imu.samples, strict=False):
         live.push(int(stamp), sample)
     assert live.latest.valid
-    # As it stands at the depot.
     later = int(imu.stamps[50 * 40]) + far_ns + 20_000_000 * np.arange(50 * 20)
     seen = zip(later.tolist(), np.tile(imu.samples[:50], (20, 1)), strict=True)
     causes = [each.cause for each in feed(live, seen)]

@@ -29,13 +29,9 @@ WIDTH, NEIGHBOURS, DIMENSION, DIRECTIONS = 8, 12, 40, 20
 @pytest.fixture(scope='module', params=['gaussian', 'laplacian-eigenmap'])
 def model(request: pytest.FixtureRequest, slot_car_laps: tuple[Recording, Recording]) -> Model:
     settings = PaperSettings(
-        rate_hz=10.0,
-        window=WIDTH,
-        horizons=(0, 5),
-        kernel=request.param,
-        neighbours=NEIGHBOURS,
+        rate_hz=10.0, window=WIDTH, horizons=(0, 5), kernel=request.param, neighbours=NEIGHBOURS,
         dimension=DIMENSION,
-    )
+    )  # fmt: skip
     found = train_model([slot_car_laps[0].between(0.0, 22.0)], settings)
     assert isinstance(found, Model)
     return found

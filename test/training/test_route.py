@@ -26,26 +26,8 @@ from two_manifold_ros.route.merging import Places
 from two_manifold_ros.route.visits import Passes
 from two_manifold_ros.ticks.segments import Segment
 from two_manifold_ros.training import following as module
+from two_manifold_ros.training import held_out
 from two_manifold_ros.training import route as training_route
-from two_manifold_ros.training.following import (
-    choose_by_parts,
-    Drives,
-    follow_parts,
-    Followed,
-    steps_of,
-)
-from two_manifold_ros.training.held_out import (
-    FOLDS,
-    follow,
-    hold_out,
-    hold_out_in_turn,
-    MOST_FOLLOWED,
-    parts_to_follow,
-    Run,
-    Stretch,
-    surely_lower,
-    Validation,
-)
 from two_manifold_ros.training.route import choose_stretches, MOST_TICKS, states_at_places
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
@@ -69,9 +51,9 @@ def test_fit_and_held_share_no_tick_and_cross_no_seam(extra, window, in_turn):
     lengths = [2 * window + each for each in extra]
     segments, seams = segments_of(lengths), np.cumsum(lengths)
     every = ticks_of(segments)
-    turns = [hold_out(segments, window)]
+    turns = [held_out.hold_out(segments, window)]
     if in_turn:
-        turns = hold_out_in_turn(segments, window)
+        turns = held_out.hold_out_in_turn(segments, window)
         assert len(turns) <= 4
     all_held = []
     for fit, held in turns:
@@ -92,21 +74,21 @@ def test_fit_and_held_share_no_tick_and_cross_no_seam(extra, window, in_turn):
 
 def test_where_blocks_lie():
     """The only one is not cut by a seam; several are spread; in turn they are everything."""
-    _, held = hold_out(segments_of([900, 100]), 100)
+    _, held = held_out.hold_out(segments_of([900, 100]), 100)
     assert ticks_of(held) == list(range(650, 900))
-    _, held = hold_out(segments_of([4000]), 20)
+    _, held = held_out.hold_out(segments_of([4000]), 20)
     assert [int(each.stamps[0]) for each in held] == [375, 1375, 2375, 3375]
     assert [len(each) for each in held] == [250] * 4
-    turns = hold_out_in_turn(segments_of([803]), 20)
+    turns = held_out.hold_out_in_turn(segments_of([803]), 20)
     assert [tick for _, held in turns for tick in ticks_of(held)] == list(range(803))
     assert all(sorted(ticks_of(fit) + ticks_of(held)) == list(range(803)) for fit, held in turns)
     # Nor is a quarter held out without a position.
     (whole,) = segments_of([800])
     whole.positions[:400] = np.nan
-    turns = hold_out_in_turn([whole], 20)
+    turns = held_out.hold_out_in_turn([whole], 20)
     assert [int(held[0].stamps[0]) for _, held in turns] == [400, 600]
     whole.positions[600:] = np.nan
-    assert [int(held[0].stamps[0]) for _, held in hold_out_in_turn([whole], 20)] == []
+    assert [int(held[0].stamps[0]) for _, held in held_out.hold_out_in_turn([whole], 20)] == []
 
 
 @given(st.integers(2, 48), st.floats(0.0, 0.9), st.sampled_from([0.975, 0.9999]), st.integers(0))
@@ -116,16 +98,16 @@ def test_a_gain_is_sure_by_the_formula(count, alike, sure, seed):
     gains = rng.uniform(0.0, 0.3) + rng.uniform(0.01, 0.3) * rng.normal(size=count)
     least = stdtrit(count - 1, sure) * gains.std(ddof=1) / np.sqrt(count)
     expected = gains.mean() > least * np.sqrt((1.0 + alike) / (1.0 - alike))
-    assert surely_lower(old - gains, old, sure, alike) == expected
+    assert held_out.surely_lower(old - gains, old, sure, alike) == expected
 
 
 def test_a_gain_without_spread_is_sure_and_no_gain_is_not():
     old = np.ones(8)
     with catch_warnings():
         simplefilter('error')
-        assert surely_lower(old - 0.5, old, 0.9999)
+        assert held_out.surely_lower(old - 0.5, old, 0.9999)
         for others in (old, old - 0.5):
-            assert not surely_lower(old, others, 0.9999)
+            assert not held_out.surely_lower(old, others, 0.9999)
 
 
 LEAD = 30
@@ -143,29 +125,28 @@ def passes(circuit: Drive) -> Passes:
 
 def calibration(
     passes: Passes, drive: Drive, lead: int = LEAD, tuning: Tuning | None = None
-) -> Validation | None:
-    found = follow_parts(drives_of(passes, drive, lead), [tuning or Tuning(sharpness=0.2)])
+) -> held_out.Validation | None:
+    found = module.follow_parts(drives_of(passes, drive, lead), [tuning or Tuning(sharpness=0.2)])
     return found[0].validation(np.zeros(2)) if found else None
 
 
-def drives_of(passes: Passes, drive: Drive, lead: int = LEAD, rate_hz: float = 10.0) -> Drives:
+def drives_of(
+    passes: Passes, drive: Drive, lead: int = LEAD, rate_hz: float = 10.0
+) -> module.Drives:
     dataset = SimpleNamespace(
-        window=lead,
-        observations=[drive.observations],
-        tracks=[drive.track],
-        rate_hz=rate_hz,
+        window=lead, observations=[drive.observations], tracks=[drive.track], rate_hz=rate_hz,
         velocity_noise=0.0,
-    )
-    return Drives(TrainingSettings(), dataset, passes)
+    )  # fmt: skip
+    return module.Drives(TrainingSettings(), dataset, passes)
 
 
-def parts_of(*drives: Drive, most: int = MOST_FOLLOWED) -> list[Any]:
+def parts_of(*drives: Drive, most: int = held_out.MOST_FOLLOWED) -> list[Any]:
     observations, tracks = [each.observations for each in drives], [each.track for each in drives]
-    return parts_to_follow(laid(*drives), observations, tracks, LEAD, most)
+    return held_out.parts_to_follow(laid(*drives), observations, tracks, LEAD, most)
 
 
 @pytest.fixture(scope='module')
-def calibrated(circuit: Drive, passes: Passes) -> Validation:
+def calibrated(circuit: Drive, passes: Passes) -> held_out.Validation:
     return calibration(passes, circuit)
 
 
@@ -174,8 +155,8 @@ def test_what_was_followed_is_scored(unknown, circuit, passes, monkeypatch):
     """By the mean error of the positions now, where they are known, cut where it is lost."""
     runs = []
 
-    def remembered(*given: Any) -> Run:  # noqa: ANN401 - as `follow` has them
-        found = follow(*given)
+    def remembered(*given: Any) -> held_out.Run:  # noqa: ANN401 - as `follow` has them
+        found = held_out.follow(*given)
         runs.append(found.errors[:, 0] + found.truths[:, 0])
         return found
 
@@ -183,11 +164,11 @@ def test_what_was_followed_is_scored(unknown, circuit, passes, monkeypatch):
     track[unknown] = np.nan
     monkeypatch.setattr(module, 'follow', remembered)
     found = calibration(passes, replace(circuit, track=track))
-    parts = [each[LEAD:] for each in np.array_split(track, FOLDS)]
+    parts = [each[LEAD:] for each in np.array_split(track, held_out.FOLDS)]
     errors = np.linalg.norm(np.concatenate(runs) - np.concatenate(parts), axis=1)
     known = np.isfinite(np.concatenate(parts)[:, 0])
     np.testing.assert_array_equal(np.isfinite(errors), known)
-    assert found.ticks == len(errors) == len(track) - FOLDS * LEAD
+    assert found.ticks == len(errors) == len(track) - held_out.FOLDS * LEAD
     assert found.score_m == pytest.approx(np.nanmean(np.minimum(errors, found.lost_m)))
     spread_m = np.sqrt(np.nanvar(circuit.track, axis=0).sum())
     assert found.lost_m == pytest.approx(0.25 * spread_m, rel=1e-3)
@@ -200,12 +181,12 @@ def test_what_was_followed_is_scored(unknown, circuit, passes, monkeypatch):
 def test_noise_of_the_references_is_left_out_of_the_velocity_alone(circuit, passes, calibrated):
     drives = drives_of(passes, circuit)
     drives.dataset.velocity_noise = 1e-4
-    (found,) = follow_parts(drives, [Tuning(sharpness=0.2)])
+    (found,) = module.follow_parts(drives, [Tuning(sharpness=0.2)])
     usual, factors = calibrated.calibration.factors, found.factors
     np.testing.assert_array_equal(factors[:-1], usual[:-1])
     assert 0.25 * usual[-1] <= factors[-1] < usual[-1]
     drives.dataset.velocity_noise = 1e4
-    (found,) = follow_parts(drives, [Tuning(sharpness=0.2)])
+    (found,) = module.follow_parts(drives, [Tuning(sharpness=0.2)])
     np.testing.assert_array_equal(found.factors, usual)
 
 
@@ -228,11 +209,10 @@ def test_parts_cover_every_tick_once_and_have_no_part_in_their_map(circuit):
 
 def test_only_the_start_of_each_part_of_a_long_drive_is_followed(circuit):
     parts = parts_of(circuit, most=800)
-    edges = np.linspace(0, len(circuit.track), FOLDS + 1)[:-1].astype(int)
+    edges = np.linspace(0, len(circuit.track), held_out.FOLDS + 1)[:-1].astype(int)
     for edge, (((seen, truth),), _) in zip(edges, parts, strict=True):
         assert len(seen) == 200
         np.testing.assert_array_equal(truth[:, 0], circuit.track[edge : edge + 200])
-        # Positions after the part are known as well.
         np.testing.assert_array_equal(truth[:, 2], circuit.track[edge + 20 : edge + 220])
     for blocks, _ in parts_of(*(Circuit().laps(3, seed=seed) for seed in range(6)), most=800):
         assert 0 < sum(len(seen) for seen, _ in blocks) <= 200
@@ -243,8 +223,8 @@ def test_ellipses_are_calibrated_where_it_drives_on_the_route(
 ):
     """An error while the vehicle is believed elsewhere does not count."""
 
-    def blind(*given: Any) -> Run:  # noqa: ANN401 - as `follow` has them
-        run = follow(*given)
+    def blind(*given: Any) -> held_out.Run:  # noqa: ANN401 - as `follow` has them
+        run = held_out.follow(*given)
         run.driving[-100:] = False
         run.errors[-100:] += 5.0
         return run
@@ -261,7 +241,7 @@ def test_no_rate_is_tried_where_the_time_scales_are_given(slot_car_laps, monkeyp
     """Trained up to where a rate is chosen, and for which loads."""
     loads = []
 
-    def choose(_: Drives, __: object, most_load: float, **_others: object) -> Any:  # noqa: ANN401
+    def choose(_: module.Drives, __: object, most_load: float, **_others: object) -> Any:  # noqa: ANN401
         loads.append(most_load)
         msg = 'far enough'
         raise InputError(msg)
@@ -277,17 +257,17 @@ def test_no_rate_is_tried_where_the_time_scales_are_given(slot_car_laps, monkeyp
 def test_a_rate_that_cannot_be_laid_out_is_passed_over_but_not_one_that_workers_lost(
     circuit, passes
 ):
-    def refuse(_: Drives, error: type[Exception] = InputError) -> Drives:
+    def refuse(_: module.Drives, error: type[Exception] = InputError) -> module.Drives:
         raise error
 
     usual, shares = drives_of(passes, circuit), []
-    chosen, followed, compared = choose_by_parts(
+    chosen, followed, compared = module.choose_by_parts(
         usual, refuse, 0.1, progress=lambda _, share: shares.append(share)
     )
     assert (chosen is usual, followed is None, len(compared)) == (True, False, 1)
     assert shares == sorted(shares)
     with pytest.raises(LostWorkersError):
-        choose_by_parts(usual, partial(refuse, error=LostWorkersError), 0.1)
+        module.choose_by_parts(usual, partial(refuse, error=LostWorkersError), 0.1)
 
 
 @pytest.mark.slow
@@ -299,7 +279,7 @@ def test_twice_the_rate_is_taken_where_it_is_better_and_may_be(most_load, circui
     usual = drives_of(laid(blind), blind)
     twice = drives_of(passes, circuit, rate_hz=20.0)
     offered = [twice]
-    chosen, _, compared = choose_by_parts(
+    chosen, _, compared = module.choose_by_parts(
         usual, lambda _: offered.pop() if offered else None, most_load
     )
     assert chosen is (twice if most_load == 0.1 else usual)
@@ -307,7 +287,9 @@ def test_twice_the_rate_is_taken_where_it_is_better_and_may_be(most_load, circui
     sharpnesses = [row['sharpness'] for row in compared]
     assert sharpnesses == pytest.approx([0.2, 0.1, 0.2] if most_load else [0.2])
     offered = [usual]
-    chosen, _, _ = choose_by_parts(twice, lambda _: offered.pop() if offered else None, most_load)
+    chosen, _, _ = module.choose_by_parts(
+        twice, lambda _: offered.pop() if offered else None, most_load
+    )
     assert chosen is twice
 
 
@@ -316,7 +298,7 @@ def test_a_sharpness_for_vibration_is_taken_if_much_better(sharpness, wanted, ci
     usual = drives_of(passes, circuit)
     usual = usual._replace(settings=replace(usual.settings, sharpness=sharpness))
     for most_load, sharpnesses in ((0.1, wanted), (0.0, [sharpness])):
-        _, followed, compared = choose_by_parts(usual, lambda _: None, most_load)
+        _, followed, compared = module.choose_by_parts(usual, lambda _: None, most_load)
         assert followed.tuning.sharpness == sharpnesses[0]
         # What is used comes first.
         assert [row['sharpness'] for row in compared] == sharpnesses
@@ -343,11 +325,11 @@ def test_an_error_is_larger_beyond_chance_and_by_any_amount_where_some_is_lost(
     errors[-1] = others[-1] = 1e3 if lost else 2.0
     places = 50.0 * np.array([[-1.0, 0.0], [1.0, 0.0]])
 
-    def followed(distances: np.ndarray, parts: int = 2) -> Followed:
+    def followed(distances: np.ndarray, parts: int = 2) -> module.Followed:
         rows = np.zeros((len(distances), 2, 2))
         rows[:, 0, 0] = distances
-        runs = tuple((Run(*[each] * 6),) for each in np.array_split(rows, parts))
-        return Followed(runs, Tuning(), places, 0.0)
+        runs = tuple((held_out.Run(*[each] * 6),) for each in np.array_split(rows, parts))
+        return module.Followed(runs, Tuning(), places, 0.0)
 
     usual, faster = followed(errors), followed(others)
     larger = excess_m > 0.0
@@ -377,7 +359,9 @@ def test_factors_make_ellipses_hold_their_share():
         for seed in range(1, 4):
             other = Circuit().laps(6, seed=trained + seed)
             truth = segment_targets(other.track, passes.horizons, passes.period_s)
-            run = follow(steps_of(RouteBelief(route)), other.observations, truth, LEAD)
+            run = held_out.follow(
+                module.steps_of(RouteBelief(route)), other.observations, truth, LEAD
+            )
             known = np.isfinite(run.errors[:, :3]).all(axis=(1, 2))
             wide = run.covariances[known, :3] * factors[:3, None, None]
             squares = squared_mahalanobis(run.errors[known, :3], wide)
@@ -396,13 +380,11 @@ def test_of_a_drive_that_is_parked_first_each_part_has_some_driving(circuit):
         track=np.concatenate([np.repeat(circuit.track[:1], ticks, 0), circuit.track]),
     )
     parts = parts_of(parked)
-    assert len(parts) == FOLDS
+    assert len(parts) == held_out.FOLDS
     assert all(0.5 < kept.mean() < 0.9 for _, kept in parts)
 
 
 class Circle(SimpleNamespace):
-    """Places around a circle."""
-
     def __len__(self) -> int:
         return len(self.positions)
 
@@ -431,11 +413,13 @@ def test_they_are_in_order_within_the_drives_and_not_too_long(extra, window):
         assert 0 <= begin < end <= lengths[segment]
         assert end - begin > 2 * window
     if sum(lengths) <= most:
-        assert found == [Stretch(index, 0, length) for index, length in enumerate(lengths)]
+        assert found == [
+            held_out.Stretch(index, 0, length) for index, length in enumerate(lengths)
+        ]
 
 
 def test_states_are_means_over_visits_and_else_those_of_the_nearest_place():
-    stretches = [Stretch(0, 0, 50), Stretch(1, 10, 40)]
+    stretches = [held_out.Stretch(0, 0, 50), held_out.Stretch(1, 10, 40)]
     states = np.column_stack([np.ones(4), [1.0, 2.0, 5.0, 7.0]])
     found = states_at_places(places_of([50, 60], 20), stretches, np.array([3, 4, 23, 52]), states)
     assert found.shape == (20, 2)

@@ -20,14 +20,7 @@ from two_manifold_ros.ticks.windows import WindowSet
 from two_manifold_ros.training import spectral
 from two_manifold_ros.training.held_out import Run
 from two_manifold_ros.training.settings import SpectralSettings, TrainingSettings
-from two_manifold_ros.training.spectral import (
-    chosen_of,
-    embed,
-    Embeddings,
-    impute_positions,
-    novelty_anchors,
-    validate,
-)
+from two_manifold_ros.training.spectral import embed, novelty_anchors
 from two_manifold_ros.training.train import train_model, with_readout
 
 WINDOW = 10
@@ -43,7 +36,7 @@ def segments(lengths: tuple[int, ...] = LENGTHS) -> list[np.ndarray]:
 
 
 @pytest.fixture(scope='module', params=KERNELS)
-def structure(request: pytest.FixtureRequest) -> Embeddings:
+def structure(request: pytest.FixtureRequest) -> spectral.Embeddings:
     return embed(segments(), WINDOW, replace(SETTINGS, kernel=request.param))
 
 
@@ -93,7 +86,7 @@ def test_every_training_tick_gets_a_position():
         given.append(np.where(np.arange(len(angle))[:, None] % 9 == 0, true[-1], np.nan))
     structure = embed(observations, WINDOW, TrainingSettings(neighbours=10))
     before = np.concatenate(given)
-    tracks, note = impute_positions(structure, given)
+    tracks, note = spectral.impute_positions(structure, given)
     assert [len(each) for each in tracks] == [len(each) for each in given]
     np.testing.assert_array_equal(np.concatenate(given), before)
     found, known = np.concatenate(tracks), np.isfinite(before).all(axis=1)
@@ -184,8 +177,6 @@ def test_anchors_of_a_short_drive_of_standstills_and_of_noise():
 
 
 class Chosen(NamedTuple):
-    """Settings that are compared."""
-
     states: int
     bandwidth_factor: float = 1.4
     ridge: float | None = None
@@ -216,8 +207,8 @@ def choose(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Chosen, list[
     ) -> tuple[Chosen, list[Any]]:
         bench = bench_of(score, np.ones((1, 3, 2)), windows=windows)
         monkeypatch.setattr(spectral, 'Fold', lambda *_: bench)
-        best, found = validate([([], [])], DATASET, settings, silent)
-        return Chosen(**chosen_of(best)), list(found.table)
+        best, found = spectral.validate([([], [])], DATASET, settings, silent)
+        return Chosen(**spectral.chosen_of(best)), list(found.table)
 
     return chosen
 
@@ -267,7 +258,7 @@ def test_all_that_was_held_out_in_turn_counts_alike(turns, monkeypatch):
     ]
     monkeypatch.setattr(spectral, 'Fold', lambda *_: made.pop(0))
     settings = replace(USUAL, states=9, neighbours=9, bandwidth_factor=1.0)
-    _, found = validate([([], [])] * turns, DATASET, settings, silent)
+    _, found = spectral.validate([([], [])] * turns, DATASET, settings, silent)
     mean = float(np.mean(range(turns)))
     assert (found.score_m, found.lost_m, found.ticks) == (1.0 + mean, mean, 40 * turns)
     # Truths that are the errors, and a mean position at 0.

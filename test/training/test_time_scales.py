@@ -15,26 +15,19 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.training import train as module
 from two_manifold_ros.training.settings import PaperSettings, SpectralSettings, TrainingSettings
-from two_manifold_ros.training.train import (
-    paper_settings,
-    part_to_try,
-    train_model,
-    with_sharpness,
-    with_time_scales,
-)
 
 
 def test_scales_follow_a_slow_vehicle_but_for_those_that_are_given(drive):
-    usual = with_time_scales([drive(90.0)], TrainingSettings())
+    usual = module.with_time_scales([drive(90.0)], TrainingSettings())
     slowly = [drive(540.0, lap_s=48.0)]
-    slow = with_time_scales(slowly, TrainingSettings())
+    slow = module.with_time_scales(slowly, TrainingSettings())
     assert 5.0 <= slow.rate_hz < usual.rate_hz <= 20.0
     assert slow.window / slow.rate_hz > 1.5 * usual.window / usual.rate_hz
     both = TrainingSettings(rate_hz=17.0, window=33)
     for given in (both, replace(SPECTRAL, rate_hz=2.0), replace(SPECTRAL, window=25)):
-        assert with_time_scales(slowly, given) == given
-    assert with_time_scales(slowly, TrainingSettings(rate_hz=17.0)).rate_hz == 17.0
-    assert with_time_scales(slowly, TrainingSettings(window=33)).window == 33
+        assert module.with_time_scales(slowly, given) == given
+    assert module.with_time_scales(slowly, TrainingSettings(rate_hz=17.0)).rate_hz == 17.0
+    assert module.with_time_scales(slowly, TrainingSettings(window=33)).window == 33
 
 
 def shaken(
@@ -62,8 +55,8 @@ def shaken(
 @pytest.mark.parametrize('shaking_hz', [3.1, 7.3, 11.9])
 @pytest.mark.parametrize('vibration', [2.0, 4.0])
 def test_vibration_does_not_hide_how_long_what_repeats_lasts(vibration, shaking_hz, rate_hz):
-    calm = with_time_scales([shaken(0.0, shaking_hz, rate_hz)], TrainingSettings())
-    found = with_time_scales([shaken(vibration, shaking_hz, rate_hz)], TrainingSettings())
+    calm = module.with_time_scales([shaken(0.0, shaking_hz, rate_hz)], TrainingSettings())
+    found = module.with_time_scales([shaken(vibration, shaking_hz, rate_hz)], TrainingSettings())
     assert calm.rate_hz < 10.0
     assert calm.sharpness is None
     assert found.rate_hz == pytest.approx(calm.rate_hz, rel=0.3)
@@ -73,14 +66,14 @@ def test_vibration_does_not_hide_how_long_what_repeats_lasts(vibration, shaking_
 def test_what_vibration_hides_is_known_from_laps_alone():
     for vibration in (0.0, 4.0):
         ahead = [shaken(vibration, laps=False)]
-        assert with_time_scales(ahead, TrainingSettings()).rate_hz == 25.0
+        assert module.with_time_scales(ahead, TrainingSettings()).rate_hz == 25.0
     # A sharpness for that is tried where all is left open, and none where a rate is given.
-    whole = with_time_scales([shaken(4.0)], TrainingSettings())
+    whole = module.with_time_scales([shaken(4.0)], TrainingSettings())
     assert whole.sharpness == pytest.approx(0.2 * 25.0 / whole.rate_hz)
     given = TrainingSettings(rate_hz=whole.rate_hz)
-    assert with_sharpness([shaken(4.0)], given).sharpness == whole.sharpness
-    assert with_time_scales([shaken(4.0)], TrainingSettings(window=30)).sharpness is None
-    tried = train_model([shaken(2.0)], TrainingSettings()).summary['validation']['compared']
+    assert module.with_sharpness([shaken(4.0)], given).sharpness == whole.sharpness
+    assert module.with_time_scales([shaken(4.0)], TrainingSettings(window=30)).sharpness is None
+    tried = module.train_model([shaken(2.0)], TrainingSettings()).summary['validation']['compared']
     usual_hz = tried[0]['rate_hz']
     assert len([row for row in tried if row['rate_hz'] == usual_hz]) == 2
 
@@ -90,11 +83,9 @@ TPSR = TrainingSettings(method='tpsr', features=200, horizons=(0, 5, 20))
 
 
 FOLLOWED_AT: dict[tuple[float, float], list[float]] = {
-    (48.0, 2.5): [0.4, 0.4],
-    (24.0, 5.0): [0.25, 0.25],
-    (12.0, 10.0): [0.1, 0.29],
+    (48.0, 2.5): [0.4, 0.4], (24.0, 5.0): [0.25, 0.25], (12.0, 10.0): [0.1, 0.29],
     (24.0, 2.5): [0.35, 0.16],
-}
+}  # fmt: skip
 """Of each quarter, by window in seconds and rate: all others cannot be held out."""
 
 
@@ -122,7 +113,7 @@ def test_what_is_chosen_of_what_was_compared(changes, wanted, drive, monkeypatch
         return known.get((settings.window / settings.rate_hz, settings.rate_hz), [])
 
     monkeypatch.setattr(module, 'errors_in_turn', followed)
-    chosen = with_time_scales([drive(30.0)], SPECTRAL)
+    chosen = module.with_time_scales([drive(30.0)], SPECTRAL)
     found = chosen.window and (chosen.window / chosen.rate_hz, chosen.rate_hz)
     assert found == wanted
     assert replace(chosen, window=None, rate_hz=None) == SPECTRAL
@@ -135,25 +126,25 @@ def test_what_is_chosen_of_what_was_compared(changes, wanted, drive, monkeypatch
 def test_a_window_is_tried_on_whole_drives_that_are_evenly_spread(most_s, seconds, drive):
     whole = drive(250.0)
     drives = [whole.between(30.0 * each, 30.0 * each + 30.0) for each in range(8)]
-    parts = part_to_try(drives, most_s)
+    parts = module.part_to_try(drives, most_s)
     lasting = [1e-9 * np.ptp(each.imu.stamps) for each in parts]
     assert lasting == pytest.approx(seconds, abs=0.2)
     for part, index in ((parts[0], 0), *([(parts[-1], 7)] if len(parts) > 1 else [])):
         assert part.imu.samples[0].tobytes() == drives[index].imu.samples[0].tobytes()
     # One that has no positions shows no error, and a stamp far ahead is no long drive.
     mute = [replace(each, positions=None) for each in drives[:7]]
-    assert all(each.positions is not None for each in part_to_try([*mute, drives[7]], 60.0))
+    assert all(each.positions is not None for each in module.part_to_try([*mute, drives[7]], 60.0))
     stamps = drives[0].imu.stamps.copy()
     stamps[100] += 10**15
     wild = with_imu(drives[0], stamps=stamps)
-    assert part_to_try([wild, drives[1]], 61.0) == [wild, drives[1]]
+    assert module.part_to_try([wild, drives[1]], 61.0) == [wild, drives[1]]
 
 
 @pytest.mark.parametrize(('seconds', 'window'), [(155.0, 150), (145.0, None), (5.0, None)])
 def test_the_window_is_that_of_the_paper_where_ten_fit(seconds, window, drive):
     """All else is as the paper has it, but for what is given."""
     asked = PaperSettings(rate_hz=10.0, ridge=0.3)
-    assert paper_settings(asked, [drive(seconds)]) == SpectralSettings(
+    assert module.paper_settings(asked, [drive(seconds)]) == SpectralSettings(
         rate_hz=10.0, window=window, states=21, neighbours=50, coupling='gram-product',
         observation='ridge', readout='ridge', bandwidth_factor=1.0, ridge=0.3, clock='time',
         guards='off',
@@ -162,25 +153,24 @@ def test_the_window_is_that_of_the_paper_where_ten_fit(seconds, window, drive):
 
 def test_scales_follow_the_lap_and_a_slow_sensor(drive):
     whole = drive()
-    settings = with_time_scales([whole], TPSR)
+    settings = module.with_time_scales([whole], TPSR)
     # Laps of 8 s.
     assert settings.rate_hz == pytest.approx(10.0, rel=0.02)
     assert settings.window == 40
-    slow = with_time_scales([drive(seconds=720.0, lap_s=240.0)], TPSR)
+    slow = module.with_time_scales([drive(seconds=720.0, lap_s=240.0)], TPSR)
     assert (slow.rate_hz, slow.window) == (1.0, 90)
     slow = replace(whole, imu=whole.imu.select(np.arange(len(whole.imu.stamps)) % 20 == 0))
-    assert with_time_scales([slow], TPSR).rate_hz == pytest.approx(5.0)
-    given = with_time_scales([whole], replace(TPSR, rate_hz=5.0))
+    assert module.with_time_scales([slow], TPSR).rate_hz == pytest.approx(5.0)
+    given = module.with_time_scales([whole], replace(TPSR, rate_hz=5.0))
     assert (given.rate_hz, given.window) == (5.0, 20)
     with pytest.raises(InputError, match='met twice'):
-        with_time_scales([drive(seconds=5.0)], TPSR)
-    # Nor do they follow a wild stamp.
+        module.with_time_scales([drive(seconds=5.0)], TPSR)
     recording = drive(20.0)
-    usual = with_time_scales([recording], TPSR)
+    usual = module.with_time_scales([recording], TPSR)
     for index, days in product((0, 1000, -1), (1, -1)):
         stamps = recording.imu.stamps.copy()
         stamps[index] += days * 86_400 * 10**9
-        assert with_time_scales([with_imu(recording, stamps=stamps)], TPSR) == usual
+        assert module.with_time_scales([with_imu(recording, stamps=stamps)], TPSR) == usual
 
 
 def test_at_another_rate_windows_and_horizons_are_as_long_in_seconds():
@@ -198,15 +188,15 @@ def test_at_another_rate_windows_and_horizons_are_as_long_in_seconds():
 
 def test_a_given_rate_keeps_the_sharpness_a_second(drive):
     recording = [drive(60.0)]
-    usual_hz = with_time_scales(recording, TrainingSettings()).rate_hz
+    usual_hz = module.with_time_scales(recording, TrainingSettings()).rate_hz
     for times, wanted in ((1.0, 0.2), (0.5, 0.4), (2.5, 0.08), (0.1, 1.0)):
         asked = TrainingSettings(rate_hz=times * usual_hz)
-        assert with_sharpness(recording, asked).sharpness == pytest.approx(wanted)
+        assert module.with_sharpness(recording, asked).sharpness == pytest.approx(wanted)
         given = replace(asked, sharpness=0.3)
-        assert with_sharpness(recording, given) == given
+        assert module.with_sharpness(recording, given) == given
     # However long a window of so many ticks would be at the usual rate.
     asked = TrainingSettings(rate_hz=2.5 * usual_hz, window=1000)
-    assert with_sharpness(recording, asked).sharpness == pytest.approx(0.08)
+    assert module.with_sharpness(recording, asked).sharpness == pytest.approx(0.08)
     # What is left open is chosen elsewhere, and no other method has one.
     for each in (TrainingSettings(), replace(SPECTRAL, rate_hz=7.0), replace(TPSR, rate_hz=7.0)):
-        assert with_sharpness(recording, each) == each
+        assert module.with_sharpness(recording, each) == each

@@ -15,15 +15,9 @@ from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.hse_hmm.readout import Calibration
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
+from two_manifold_ros.training import summary as module
 from two_manifold_ros.training.held_out import beside_mean_position, Validation
 from two_manifold_ros.training.settings import TrainingSettings
-from two_manifold_ros.training.summary import (
-    all_laps,
-    judge,
-    lag_summary,
-    lap_notes,
-    measure_drives,
-)
 from two_manifold_ros.training.train import train_model, with_one_rate, with_time_scales
 
 QUICK = TrainingSettings(window=20, states=40, horizons=(0, 5, 20))
@@ -114,24 +108,23 @@ def test_what_lessens_a_model_is_in_its_notes(laps):
     ],
 )
 def test_too_few_laps_are_said_in_one_sentence(drive, seconds, held_s, words):
-    drives = measure_drives([drive(seconds=seconds)])
-    notes = lap_notes(drives, held_s)
+    drives = module.measure_drives([drive(seconds=seconds)])
+    notes = module.lap_notes(drives, held_s)
     assert [note.startswith(words or '-') for note in notes] == [True] * (words is not None)
     # The laps of all recordings count, but those that close none.
     expected = 2 * seconds / 8.0 if seconds > 8.0 else 0.0
-    assert all_laps([*drives, *drives])[0] == pytest.approx(expected, abs=0.2)
+    assert module.all_laps([*drives, *drives])[0] == pytest.approx(expected, abs=0.2)
 
 
 def test_the_lag_is_that_of_the_bag_whatever_was_undone(drive):
     late = drive(late_s=0.2)
     silent = with_imu(late, samples=np.zeros_like(late.imu.samples))
     recordings = [late, late.with_positions_earlier(0.15), silent]
-    rows = lag_summary(recordings, measure_drives(recordings))
+    rows = module.lag_summary(recordings, module.measure_drives(recordings))
     assert [row['corrected_s'] for row in rows] == [0.0, 0.15, 0.0]
     assert [row['found_s'] for row in rows[:2]] == pytest.approx([0.2, 0.2], abs=0.003)
     assert [row['uncertainty_s'] for row in rows[:2]] == pytest.approx([0.014, 0.014], abs=0.001)
     assert rows[2]['found_s'] is rows[2]['uncertainty_s'] is None
-    # A model remembers laps and lag.
     settings = TrainingSettings(rate_hz=10.0, window=10, states=5, horizons=(0, 5))
     undone = drive(seconds=20.0, late_s=0.2).with_positions_earlier(0.2)
     summary = train_model([undone], settings).summary
@@ -157,7 +150,7 @@ def refusal(recording: Recording) -> dict[str, str] | None:
     mean_m = float(np.linalg.norm(places - places.mean(axis=0), axis=1).mean())
     calibration = Calibration(np.zeros(2), np.ones(2))
     followed = Validation((), 1000, mean_m, mean_m, mean_m, mean_m, calibration)
-    return judge([recording], followed, measure_drives([recording]))
+    return module.judge([recording], followed, module.measure_drives([recording]))
 
 
 DRIVES = {
@@ -221,11 +214,7 @@ def test_a_training_says_so_if_it_has_not_worked_by_any_method(name, method, rea
 
 @pytest.mark.parametrize(
     ('off_m', 'often', 'rests', 'of_use'),
-    [
-        (0.1, 0.7, 0.5, True),
-        (0.1, 0.3, 0.0, False),
-        (0.9, 1.0, 0.0, False),
-    ],
+    [(0.1, 0.7, 0.5, True), (0.1, 0.3, 0.0, False), (0.9, 1.0, 0.0, False)],
 )
 def test_what_is_judged_is_what_would_be_published_of_what_drives(off_m, often, rests, of_use):
     # Of those that move; none of the others is published.
@@ -246,7 +235,7 @@ def test_one_lap_in_each_of_two_recordings_repeats(count):
     """Nothing closes a lap in either, and nothing can be held out of so little."""
     whole = drive(track(20.0), 40.0)
     halves = [whole.between(None, 20.0), whole.between(20.0, None)][:count]
-    found = judge(halves, 'each is short', measure_drives(halves))
+    found = module.judge(halves, 'each is short', module.measure_drives(halves))
     assert (found is None) == (count == 2)
     if found:
         assert found['sentence'].endswith('(no part could be left out and followed)')
