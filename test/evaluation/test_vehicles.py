@@ -18,13 +18,7 @@ from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.session import load_session
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.model.vehicle import (
-    load_vehicle,
-    PRIOR,
-    UNKNOWN,
-    Vehicle,
-    VehicleLearner,
-)
+from two_manifold_ros.model.vehicle import load_vehicle, PRIOR, UNKNOWN, Vehicle, VehicleLearner
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.route.learning import TAIL
 from two_manifold_ros.route.route import LIMITS, ON, ON_NEW, ROWS

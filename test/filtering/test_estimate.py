@@ -12,12 +12,7 @@ import pytest
 
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.estimate import (
-    ANYWHERE,
-    Estimate,
-    limits_of,
-    make_tick_filter,
-)
+from two_manifold_ros.filtering.estimate import ANYWHERE, Estimate, limits_of, make_tick_filter
 from two_manifold_ros.filtering.filter import Filter, judge_gaussian
 from two_manifold_ros.filtering.status import EllipseLimits, half_axis, Status, TickDiagnostics
 from two_manifold_ros.filtering.tracker import PositionModes

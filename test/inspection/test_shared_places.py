@@ -28,11 +28,7 @@ from two_manifold_ros.inspection.coverage import (
     survey_bags,
     survey_recording,
 )
-from two_manifold_ros.inspection.shared_places import (
-    group_by_places,
-    LOOK_S,
-    sort_by_route,
-)
+from two_manifold_ros.inspection.shared_places import group_by_places, LOOK_S, sort_by_route
 from two_manifold_ros.recordings.reading import ReadingOptions
 from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
 from two_manifold_ros.recordings.satellite_fixes import in_plane

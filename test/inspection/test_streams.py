@@ -16,11 +16,7 @@ from two_manifold_ros.inspection.motion import count_laps, Laps, measure_motion
 from two_manifold_ros.inspection.positions import measure_positions, PositionReport, scale_of
 from two_manifold_ros.inspection.streams import advancing, measure_timing, Stretch
 from two_manifold_ros.recordings.reading import without_frozen
-from two_manifold_ros.recordings.recording import (
-    acceleration_unit,
-    Recording,
-    usual_gap_ns,
-)
+from two_manifold_ros.recordings.recording import acceleration_unit, Recording, usual_gap_ns
 from two_manifold_ros.ticks.segments import holes
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
