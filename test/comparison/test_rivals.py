@@ -21,15 +21,7 @@ from small_trains import (
     without_positions,
 )
 
-from two_manifold_ros.comparison import rivals
-from two_manifold_ros.comparison.comparing import (
-    compare,
-    held_out_error,
-    Method,
-    Plan,
-    plan_bags,
-    TrainSplit,
-)
+from two_manifold_ros.comparison import comparing, rivals
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.names import KERNELS
@@ -77,9 +69,9 @@ def test_a_slot_car_is_followed_better_than_by_its_mean(name, given, share, slot
         pytest.importorskip('hmmlearn')
     settings = TrainingSettings(window=20, horizons=(0, 10))
     learned, followed = (build_dataset([each], settings) for each in slot_car_laps)
-    train, rest = TrainSplit(slot_car_laps[:1], learned, settings), followed.segments
-    error = held_out_error(rivals.METHODS[name].fit(train, **given), rest, train)
-    assert error < share * held_out_error(rivals.METHODS['mean'].fit(train), rest, train)
+    train, rest = comparing.TrainSplit(slot_car_laps[:1], learned, settings), followed.segments
+    error = comparing.held_out_error(rivals.METHODS[name].fit(train, **given), rest, train)
+    assert error < share * comparing.held_out_error(rivals.METHODS['mean'].fit(train), rest, train)
 
 
 def test_the_mean_of_the_known_ticks_and_the_position_at_the_tick():
@@ -98,7 +90,7 @@ def test_the_mean_of_the_known_ticks_and_the_position_at_the_tick():
 
 
 def naive_nearest(
-    train: TrainSplit, segment: Segment, tick: int, neighbours: int, width: int
+    train: comparing.TrainSplit, segment: Segment, tick: int, neighbours: int, width: int
 ) -> np.ndarray:
     """Compare the window that ends at a tick with every training window, one at a time."""
     standardise = train.dataset.channels.standardise
@@ -150,9 +142,11 @@ SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))
 
 
 @pytest.fixture(scope='session')
-def planned(slot_car_laps: tuple[Recording, Recording]) -> Callable[[Recording], Plan]:
+def planned(slot_car_laps: tuple[Recording, Recording]) -> Callable[[Recording], comparing.Plan]:
     """Return a function that plans to follow a drive with the settings of `slot_car_model`."""
-    return lambda drive: plan_bags([slot_car_laps[0]], [replace(drive, name='the rest')], SETTINGS)
+    return lambda drive: comparing.plan_bags(
+        [slot_car_laps[0]], [replace(drive, name='the rest')], SETTINGS
+    )
 
 
 @pytest.mark.parametrize('faulty', [False, True])
@@ -180,7 +174,9 @@ def test_the_predictions_and_scores_are_those_of_evaluate(
     unseen = replace(first, stamps=first.stamps + (np.arange(50) == 7))
     assert np.isnan(fitted.predict(unseen).positions[7]).all()
     assert (wanted.published < 0.95 * wanted.ticks) == faulty
-    (result,) = compare(plan, [Method('ours', 'ours', lambda _: fitted)]).results
+    (result,) = comparing.compare(
+        plan, [comparing.Method('ours', 'ours', lambda _: fitted)]
+    ).results
     assert result.chosen['states'] == slot_car_model.states
     assert result.chosen['neighbours'] == slot_car_model.summary['neighbours']
     # The ticks after a gap count there, and not here.

@@ -10,18 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.reading import read_recording
-from two_manifold_ros.simulation.slot_car import (
-    Driver,
-    GRAVITY,
-    ImuNoise,
-    Motion,
-    POLICIES,
-    SlotCar,
-    SlotCarSettings,
-    START_STAMP_NS,
-    Throttle,
-    Track,
-)
+from two_manifold_ros.simulation import slot_car
 from two_manifold_ros.simulation.slot_car_run import (
     EARTH_FIELD,
     room_field,
@@ -35,8 +24,8 @@ from two_manifold_ros.simulation.slot_car_run import (
 
 
 @pytest.fixture(scope='module')
-def track() -> Track:
-    return Track()
+def track() -> slot_car.Track:
+    return slot_car.Track()
 
 
 def test_length_and_closure(track):
@@ -62,20 +51,20 @@ def test_circle_has_its_analytic_bank_and_curvature():
     angles = np.linspace(0.0, 2.0 * np.pi, 60, endpoint=False)
     flat = np.zeros((60, 4))
     flat[:, :2] = 0.5 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    lifted = Track(flat + np.array([0.0, 0.0, 0.0, 0.2])).frame(0.3)[2, 1:]
+    lifted = slot_car.Track(flat + np.array([0.0, 0.0, 0.0, 0.2])).frame(0.3)[2, 1:]
     np.testing.assert_allclose(lifted, [np.sin(0.2), np.cos(0.2)], atol=1e-6)
-    circle = Track(flat)
+    circle = slot_car.Track(flat)
     assert circle.length == pytest.approx(np.pi, rel=1e-5)
     np.testing.assert_allclose(circle.turning(0.7), [0.0, 0.0, 2.0], atol=1e-2)
     np.testing.assert_allclose(np.linalg.norm(circle.curvature(0.7)), 2.0, rtol=1e-2)
 
 
-TRACK = Track()
+TRACK = slot_car.Track()
 
 
 @pytest.fixture(scope='module')
 def truth() -> SlotCarRun:
-    return simulate(SlotCarSettings(rate_hz=1000.0, noise=0.0), samples=12_000)
+    return simulate(slot_car.SlotCarSettings(rate_hz=1000.0, noise=0.0), samples=12_000)
 
 
 @pytest.mark.parametrize(
@@ -92,14 +81,18 @@ def truth() -> SlotCarRun:
 )
 def test_bad_settings_are_refused_by_name(values, word):
     with pytest.raises(InputError, match=word):
-        SlotCarSettings(**values)
+        slot_car.SlotCarSettings(**values)
     for choice in ({}, {'laps': 0}, {'samples': 0}, {'laps': 1, 'samples': 1}):
         with pytest.raises(InputError, match='laps'):
-            simulate(SlotCarSettings(), **choice)
+            simulate(slot_car.SlotCarSettings(), **choice)
 
 
 def test_throttle_has_the_stated_spread_and_memory():
-    relative = np.array(Throttle(SlotCarSettings(), 0.1).take(400_000)) / Throttle.mean - 1.0
+    relative = (
+        np.array(slot_car.Throttle(slot_car.SlotCarSettings(), 0.1).take(400_000))
+        / slot_car.Throttle.mean
+        - 1.0
+    )
     assert relative.std() == pytest.approx(np.hypot(0.06, 0.025), rel=0.1)
     lag = np.corrcoef(relative[:-30], relative[30:])[0, 1]
     expected = (0.06**2 * np.exp(-1.0) + 0.025**2 * np.exp(-0.05)) / (0.06**2 + 0.025**2)
@@ -107,11 +100,11 @@ def test_throttle_has_the_stated_spread_and_memory():
 
 
 def test_motor_and_drags_on_the_level():
-    motion = Motion(TRACK)
+    motion = slot_car.Motion(TRACK)
     motion.distance = 1.0
     for speed, throttle in ((0.0, 0.5), (2.0, 0.5), (1.5, 0.6)):
         motion.speed = speed
-        wanted = 4.0 * throttle - 0.04 * GRAVITY - 0.8 * speed - 0.015 * speed**2
+        wanted = 4.0 * throttle - 0.04 * slot_car.GRAVITY - 0.8 * speed - 0.015 * speed**2
         assert motion.acceleration(throttle) == pytest.approx(wanted, abs=0.02)
 
 
@@ -119,7 +112,7 @@ def test_specific_force_is_the_second_difference_of_the_position(truth):
     step = 10
     places = truth.positions
     acceleration = (places[2 * step :] - 2.0 * places[step:-step] + places[: -2 * step]) / 0.01**2
-    acceleration[:, 2] += GRAVITY
+    acceleration[:, 2] += slot_car.GRAVITY
     frame = TRACK.frame(truth.distances[step:-step])
     expected = np.einsum('nij,ni->nj', frame, acceleration)
     error = truth.imu[step:-step, :3] - expected
@@ -138,7 +131,7 @@ def test_angular_rate_is_the_difference_of_the_orientation(truth):
 
 @pytest.mark.parametrize('speed', [0.0, 2.0])
 def test_imu_errors_are_a_bias_and_noise_of_the_stated_variance(speed):
-    noise = ImuNoise(SlotCarSettings())
+    noise = slot_car.ImuNoise(slot_car.SlotCarSettings())
     errors = noise.disturb(np.zeros((50_000, 6)), np.full(50_000, speed))
     np.testing.assert_allclose(errors.var(axis=0), noise.variances(speed), rtol=0.05)
     np.testing.assert_allclose(errors.mean(axis=0), noise.bias, atol=0.02)
@@ -147,16 +140,16 @@ def test_imu_errors_are_a_bias_and_noise_of_the_stated_variance(speed):
 @pytest.mark.slow
 @pytest.mark.parametrize('name', ['timid', 'bold', 'random'])
 def test_a_driver_chooses_once_a_second_with_the_chances_that_he_reports(name):
-    run = simulate(SlotCarSettings(seed=1, rate_hz=10.0, driver=name), samples=15_000)
+    run = simulate(slot_car.SlotCarSettings(seed=1, rate_hz=10.0, driver=name), samples=15_000)
     changes = np.flatnonzero(np.diff(run.commands)) + 1
     assert len(changes) > 300
     assert not (changes % 10).any()
     chosen = slice(None, None, 10)
-    low = run.commands[chosen] == Driver.levels[0]
-    assert set(run.commands[chosen]) == set(Driver.levels)
-    ahead = np.abs(TRACK.turning(run.distances[chosen] + Driver.look_ahead)[:, 2])
-    bend = ahead > Driver.bend_from
-    policy = POLICIES[name]
+    low = run.commands[chosen] == slot_car.Driver.levels[0]
+    assert set(run.commands[chosen]) == set(slot_car.Driver.levels)
+    ahead = np.abs(TRACK.turning(run.distances[chosen] + slot_car.Driver.look_ahead)[:, 2])
+    bend = ahead > slot_car.Driver.bend_from
+    policy = slot_car.POLICIES[name]
     for where, chance in ((bend, policy.bend), (~bend, policy.straight)):
         assert low[where].mean() == pytest.approx(chance, abs=0.06)
         expected = np.where(low[where], chance, 1.0 - chance)
@@ -164,9 +157,9 @@ def test_a_driver_chooses_once_a_second_with_the_chances_that_he_reports(name):
 
 
 def test_stepping_and_simulating_are_bit_equal():
-    settings = SlotCarSettings(seed=5)
+    settings = slot_car.SlotCarSettings(seed=5)
     run = simulate(settings, samples=70)
-    car = SlotCar(settings)
+    car = slot_car.SlotCar(settings)
     steps = [car.step() for _ in range(70)]
     imu = [np.concatenate([each.specific_force, each.angular_rate]) for each in steps]
     np.testing.assert_array_equal(imu, run.imu)
@@ -176,13 +169,15 @@ def test_stepping_and_simulating_are_bit_equal():
 
 
 def test_the_car_rolls_from_the_first_sample_and_stamps_keep_the_period():
-    run = simulate(SlotCarSettings(rate_hz=30.0), samples=2500)
+    run = simulate(slot_car.SlotCarSettings(rate_hz=30.0), samples=2500)
     assert run.speeds[0] > 0.8
-    assert run.stamps_ns.tolist() == [START_STAMP_NS + 33_333_333 * i for i in range(2500)]
+    assert run.stamps_ns.tolist() == [
+        slot_car.START_STAMP_NS + 33_333_333 * i for i in range(2500)
+    ]
 
 
 def test_position_and_orientation_are_those_of_the_track():
-    calm_run = simulate(SlotCarSettings(speed_wander=0.0, noise=0.0), laps=3)
+    calm_run = simulate(slot_car.SlotCarSettings(speed_wander=0.0, noise=0.0), laps=3)
     actual = Rotation.from_quat(calm_run.quaternions).as_matrix()
     np.testing.assert_allclose(actual, TRACK.frame(calm_run.distances), atol=1e-12)
     assert calm_run.quaternions[:, 3].min() >= 0.0
@@ -193,7 +188,7 @@ def test_position_and_orientation_are_those_of_the_track():
 
 
 def test_bag_and_recording_hold_the_run(tmp_path):
-    run = simulate(SlotCarSettings(seed=2), samples=301)
+    run = simulate(slot_car.SlotCarSettings(seed=2), samples=301)
     bags = [tmp_path / name / 'bag' for name in ('first', 'second')]
     for bag in bags:
         bag.parent.mkdir()
@@ -211,7 +206,7 @@ def test_bag_and_recording_hold_the_run(tmp_path):
 
 @pytest.fixture(scope='module')
 def run() -> SlotCarRun:
-    return simulate(SlotCarSettings(seed=3, rate_hz=50.0), laps=3)
+    return simulate(slot_car.SlotCarSettings(seed=3, rate_hz=50.0), laps=3)
 
 
 @pytest.mark.parametrize('name', SENSORS)
@@ -223,7 +218,7 @@ def test_one_call_or_many_give_the_same_readings(run, name):
         for each in (slice(0, 1), slice(1, 70), slice(70, None))
     ]
     np.testing.assert_allclose(np.concatenate(parts), whole, rtol=1e-12)
-    other = SENSORS[name].reader(SlotCarSettings(seed=4, rate_hz=50.0))
+    other = SENSORS[name].reader(slot_car.SlotCarSettings(seed=4, rate_hz=50.0))
     assert not np.array_equal(other(run.positions, run.quaternions, run.speeds), whole)
 
 
