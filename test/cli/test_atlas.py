@@ -58,9 +58,7 @@ def files(kart_atlas, tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_bags_of_two_tracks_make_one_model_which_is_scored_by_route(
-    command, bags, tmp_path, monkeypatch
-):
+def test_bags_of_two_tracks_make_one_model_scored_by_route(command, bags, tmp_path, monkeypatch):
     path, routes = tmp_path / 'karts.npz', ['hall_0', 'ring_0']
     began = time.monotonic()
     said = command(

@@ -165,9 +165,7 @@ def test_a_model_that_was_worse_than_the_mean_publishes_nothing(each_model, laps
         assert (of_use == 'not_useful').all()
 
 
-def test_an_estimate_outside_the_region_of_the_training_is_not_published(
-    slot_car_model, laps, spoil
-):
+def test_an_estimate_outside_the_region_of_training_is_not_published(slot_car_model, laps, spoil):
     """However small its ellipse; a linear read-out may be a little outside of the track."""
     low = region_of(slot_car_model, margin=0.5)[0]
     assert (low < np.nanmin(slot_car_model.track, axis=0) - 0.49).all()
@@ -232,7 +230,7 @@ def silent(what: str, share: float) -> None:
 
 
 @pytest.mark.parametrize(('every_s', 'count'), [(0.0, 373), (10.0, 4), (1e9, 1)])
-def test_positions_are_fixes_from_the_first_on_and_each_so_many_seconds(
+def test_positions_are_fixes_from_the_first_on_every_so_often(
     every_s, count, slot_car_model, laps
 ):
     backwards = replace(laps.positions, stamps=laps.positions.stamps[::-1],

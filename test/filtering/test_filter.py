@@ -61,9 +61,7 @@ FAULTS: dict[str, list[Callable[[int, Floats, Model], tuple[int, Floats]]]] = {
 
 
 @pytest.mark.parametrize('cause', CAUSES)
-def test_a_fault_is_counted_under_its_cause_and_leaves_no_trace(
-    cause, slot_car_model, live, stream
-):
+def test_a_fault_is_counted_by_its_cause_and_leaves_no_trace(cause, slot_car_model, live, stream):
     clean, found, count = Filter(slot_car_model), [], 0
     wanted = feed(clean, stream)
     for index, (stamp, sample) in enumerate(stream):
@@ -114,9 +112,7 @@ def test_whatever_comes_every_number_is_sound(slot_car_model, seed, length):
 
 
 @pytest.mark.parametrize('waits', [0, 10, 40])
-def test_what_unusable_samples_showed_outlasts_the_hole_that_they_leave(
-    waits, slot_car_model, stream
-):
+def test_what_unusable_samples_showed_outlasts_the_hole_they_leave(waits, slot_car_model, stream):
     wrong = [(stamp, sample * ([1000 / 9.80665] * 3 + [1.0] * 3)) for stamp, sample in stream]
     live, silent = Filter(slot_car_model), Filter(slot_car_model)
     for each, end in ((live, 110), (silent, 60)):

@@ -41,7 +41,7 @@ def spread_of(model):
 
 
 @pytest.mark.parametrize('begins', [3, 110, 205])
-def test_a_filter_that_is_told_where_it_is_publishes_from_its_first_tick(
+def test_a_filter_that_is_told_its_place_publishes_from_its_first_tick(
     begins, slot_car_model, drive
 ):
     stream, truth = drive[0][begins:], drive[1]
@@ -66,9 +66,7 @@ def test_fixes_that_agree_change_little_and_bring_no_error(slot_car_model, drive
     assert live.fixes['contradicting'] == 0
 
 
-def test_one_wrong_fix_is_reported_and_moves_nothing_and_a_second_one_decides(
-    slot_car_model, drive
-):
+def test_one_wrong_fix_is_reported_and_moves_nothing_and_a_second_decides(slot_car_model, drive):
     stream, truth = drive
     live, plain = Filter(slot_car_model), Filter(slot_car_model)
     cut = len(stream) // 2

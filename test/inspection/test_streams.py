@@ -285,9 +285,7 @@ def left_out(recording):
 @pytest.mark.parametrize(
     ('off_s', 'used'), [(0.0, slice(6)), (1.0, slice(6)), (0.0, slice(3, 6)), (0.0, slice(1, 2))]
 )
-def test_positions_that_stand_still_while_the_imu_drives_are_left_out(
-    drive, at, place, off_s, used
-):
+def test_positions_that_stand_while_the_imu_drives_are_left_out(drive, at, place, off_s, used):
     """At the beginning, in the middle, at the end, and for a whole lap, by any sensor."""
     recording = drive(seconds=60.0, late_s=off_s)
     recording = with_imu(recording, samples=recording.imu.samples[:, used])

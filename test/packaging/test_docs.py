@@ -130,9 +130,7 @@ def same(shown: str, printed: str) -> bool:
 
 
 @pytest.mark.slow
-def test_the_tutorial_and_the_examples_print_what_they_show(
-    checkout, tmp_path, monkeypatch, capsys
-):
+def test_the_tutorial_and_examples_print_what_they_show(checkout, tmp_path, monkeypatch, capsys):
     """All of it in one process: a second of imports each would be half of the time."""
     for name in ('matplotlib', 'rich', 'rosbags', 'sklearn'):
         pytest.importorskip(name)
