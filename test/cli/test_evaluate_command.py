@@ -81,7 +81,7 @@ def cells(text: str, horizon: str) -> list[str]:
     return both.replace(' %', '%').split()
 
 
-def test_the_row_of_a_horizon_has_all_and_published_ticks(
+def test_rows_of_horizons_have_all_and_published_ticks(
     model_file, slot_car_laps, tmp_path, command
 ):
     """Of a bag of which the IMU is turned over from 10 s to 18 s."""
@@ -226,9 +226,7 @@ def another(offered: Offered) -> Any:  # noqa: ANN401 - of any setting
 
 
 @pytest.mark.parametrize('method', METHODS)
-def test_options_of_a_method_are_passed_on_and_others_refused(
-    method, slot_car_bag, monkeypatch, training
-):
+def test_own_options_are_passed_on_and_others_refused(method, slot_car_bag, monkeypatch, training):
     def stop(_: list[Recording], given: TrainingSettings, *__: object) -> None:
         seen.append(given)
         msg = 'far enough'

@@ -163,7 +163,7 @@ def test_the_demo_ends_with_a_vehicle_that_is_followed(with_nodes, tmp_path, mon
         demo.run_tour(str(folder))
 
 
-def test_the_json_is_the_header_and_unreadable_notes_are_refused(
+def test_the_json_is_the_header_and_bad_notes_refused(
     model_file, slot_car_model, tmp_path, command
 ):
     assert command.json('info', model_file) == model_parts(load_model(model_file))[0]
@@ -172,7 +172,7 @@ def test_the_json_is_the_header_and_unreadable_notes_are_refused(
     command.json('info', tmp_path / 'm')
 
 
-def test_what_was_undone_of_the_lag_is_said_and_that_laps_have_no_metres(
+def test_the_lag_that_was_undone_is_said_and_that_laps_have_no_metres(
     model_file, tmp_path, command
 ):
     model = load_model(model_file)
@@ -198,9 +198,7 @@ def test_receive_times_are_an_option(ellipse_bag, command):
     assert json.loads(output.out)['recordings'][0]['notes'] == [note]
 
 
-def test_of_many_bags_each_has_a_line_and_an_unreadable_costs_no_other(
-    tmp_path, ellipse_bag, command
-):
+def test_each_bag_has_a_line_and_an_unreadable_one_costs_no_other(tmp_path, ellipse_bag, command):
     late = ellipse.write_bag(tmp_path / 'late', ellipse.drive(late_s=0.2))
     bags = [tmp_path / 'none', ellipse_bag, late, ellipse_bag]
     captured = command('inspect', *bags, status=2)
@@ -227,7 +225,7 @@ def test_numbers_are_aligned_to_the_right_and_words_to_the_left(capsys):
         ('train {bag} {again} -o {new} --most-minutes 0.1', 2),
     ],
 )  # fmt: skip
-def test_commands_that_take_positions_name_a_unit(
+def test_commands_that_take_positions_name_units(
     words, status, drive, model_file, tmp_path, command
 ):
     """Not in the middle of the work, nor in a model or scores of no meaning."""

@@ -150,7 +150,7 @@ def planned(slot_car_laps: tuple[Recording, Recording]) -> Callable[[Recording],
 
 
 @pytest.mark.parametrize('faulty', [False, True])
-def test_predictions_and_scores_are_those_of_evaluate(
+def test_positions_and_scores_are_those_of_evaluate(
     faulty, slot_car_model, slot_car_laps, planned
 ):
     """Also over a gap, and where the IMU is turned over, which shows in the samples only."""
@@ -196,9 +196,7 @@ def test_predictions_and_scores_are_those_of_evaluate(
         ('paper-gaussian', {'method': 'paper', 'kernel': 'gaussian'}),
     ],
 )
-def test_it_is_trained_as_asked(
-    name, changes, slot_car_model, slot_car_laps, planned, monkeypatch
-):
+def test_each_is_trained_so(name, changes, slot_car_model, slot_car_laps, planned, monkeypatch):
     given: list[object] = []
     monkeypatch.setattr(rivals, 'train_model', lambda *each: given.extend(each) or slot_car_model)
     train = planned(slot_car_laps[1]).train

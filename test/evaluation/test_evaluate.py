@@ -230,9 +230,7 @@ def silent(what: str, share: float) -> None:
 
 
 @pytest.mark.parametrize(('every_s', 'count'), [(0.0, 373), (10.0, 4), (1e9, 1)])
-def test_positions_are_fixes_from_the_first_on_every_so_often(
-    every_s, count, slot_car_model, laps
-):
+def test_positions_are_fixes_from_the_first_on_now_and_then(every_s, count, slot_car_model, laps):
     backwards = replace(laps.positions, stamps=laps.positions.stamps[::-1],
                         positions=laps.positions.positions[::-1])  # fmt: skip
     fixes = fixes_along(replace(laps, positions=backwards), every_s)

@@ -37,7 +37,7 @@ def messages_of(path: Path) -> dict[str, list[tuple[int, Any]]]:
     return found
 
 
-def test_each_valid_estimate_has_one_message_of_the_same_bytes_twice(
+def test_each_valid_estimate_is_one_message_twice_the_same(
     slot_car_model, slot_car_laps, tmp_path
 ):
     short = slot_car_laps[1].between(0, 8)

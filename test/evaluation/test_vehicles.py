@@ -55,9 +55,7 @@ def test_a_correction_is_the_inverse_of_what_differs(times: float) -> None:
     np.testing.assert_allclose(back, samples, rtol=0.0, atol=1e-12)
 
 
-def test_what_cannot_be_measured_is_refused(
-    spectral_model, slot_car_model, slot_car_laps, tmp_path
-):
+def test_what_has_no_measure_is_refused(spectral_model, slot_car_model, slot_car_laps, tmp_path):
     with pytest.raises(InputError, match='map of one route'):
         VehicleLearner(spectral_model)
     with pytest.raises(InputError, match='no tick ends'):

@@ -69,9 +69,7 @@ def test_one_map_under_many_names_says_what_the_map_says(many, phase, kart_atlas
 
 
 @pytest.mark.parametrize('name', ['hall', 'paddock', 'ring'])
-def test_the_driven_route_is_found_and_followed_as_by_its_model(
-    name, fast_kart_atlas, kart_drives
-):
+def test_the_driven_route_is_found_and_followed_as_if_alone(name, fast_kart_atlas, kart_drives):
     live, stream = Filter(fast_kart_atlas), later(kart_drives, name)
     model, found = fast_kart_atlas.routes[name], feed(live, stream)
     # The kart stands for three seconds.
@@ -182,7 +180,7 @@ def test_what_is_withheld_says_so_and_what_is_refused_wakes_the_others(kart_atla
     assert len(live.ticks.awake) == len(kart_atlas.members)
 
 
-def test_what_is_usual_on_one_route_is_in_range_on_all_and_turns_are_named(
+def test_what_is_usual_on_one_route_is_in_range_on_all_and_a_turn_is_named(
     kart_atlas, kart_drives
 ):
     hall, ring = kart_atlas.routes['hall'], kart_atlas.routes['ring']
@@ -222,7 +220,7 @@ def true_place(kart_drives, name, stamp):
 
 
 @pytest.mark.parametrize(('number', 'name'), enumerate(['hall', 'paddock', 'ring']))
-def test_the_driven_route_becomes_the_likeliest_and_its_place_known(
+def test_the_driven_route_becomes_likeliest_and_its_place_known(
     number, name, kart_atlas, kart_drives
 ):
     belief = CoarseBelief(kart_atlas.members)
@@ -254,9 +252,7 @@ def test_after_huge_numbers_and_none_it_finds_the_route_again(huge, kart_atlas, 
     assert np.argmax(belief.shares) == 0
 
 
-def test_a_filter_that_starts_at_places_knows_its_own_at_once(
-    kart_atlas, kart_drives, spectral_model
-):
+def test_who_starts_at_places_knows_its_own_at_once(kart_atlas, kart_drives, spectral_model):
     stream, belief = first_of(kart_drives, 'hall', 41.0), CoarseBelief(kart_atlas.members)
     begins = len(first_of(kart_drives, 'hall', 40.0))
     for _, means in ticks_of(stream[:begins], kart_atlas):

@@ -41,9 +41,7 @@ def spread_of(model):
 
 
 @pytest.mark.parametrize('begins', [3, 110, 205])
-def test_a_filter_that_is_told_its_place_publishes_from_its_first_tick(
-    begins, slot_car_model, drive
-):
+def test_who_is_told_its_place_publishes_from_the_first_tick(begins, slot_car_model, drive):
     stream, truth = drive[0][begins:], drive[1]
     plain, live = Filter(slot_car_model), Filter(slot_car_model)
     live.fix(Fix(stream[0][0], truth(stream[0][0])[0], 1e-4 * np.eye(2)))

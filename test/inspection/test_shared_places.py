@@ -365,7 +365,7 @@ def test_given_names_are_lines_on_one_map_where_they_share_places_or_as_is_said(
         (['run_1.2', 'run_1.3/', 'run_1.4.mcap'], ['run_1.2', 'run_1.3', 'run_1.4']),
     ],
 )
-def test_routes_are_named_by_what_tells_bags_apart(
+def test_routes_have_names_that_tell_bags_apart(
     kart_drives, paths, expected, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)

@@ -79,9 +79,7 @@ def damaged(lines, numbers, damage, name):
 
 @pytest.mark.parametrize('name', WRITERS)
 @pytest.mark.parametrize('damage', ['torn', 'cells', *DAMAGES])
-def test_one_damaged_line_is_left_out_and_a_wrong_time_or_second_start_refused(
-    name, damage, tmp_path
-):
+def test_a_damaged_line_is_left_out_and_a_wrong_time_or_new_start_refused(name, damage, tmp_path):
     writer, file = WRITERS[name]
     path = writer(tmp_path / file, MADE)
     whole = read(path)

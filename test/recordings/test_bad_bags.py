@@ -163,9 +163,7 @@ def test_one_sentence_names_path_cause_and_cure(tmp_path, words, make):
     assert words in refusal(make(tmp_path), ReadingOptions())
 
 
-def test_a_packed_file_that_is_cut_and_a_bomb_in_it_or_a_message(
-    tmp_path, ellipse_bag, monkeypatch
-):
+def test_a_packed_file_that_is_cut_and_a_bomb_in_it_or_inside(tmp_path, ellipse_bag, monkeypatch):
     packed = tmp_path / 'bag.mcap.zstd'
     packed.write_bytes(zstd.compress(file_of(ellipse_bag).read_bytes()))
     assert len(read_recording(packed).imu.stamps) == 4800

@@ -178,9 +178,7 @@ def test_positions_in_another_frame_than_most_are_left_out(tmp_path):
         ([0, 0], [0], False, ([1000, 1001], [2000]), 'stamps of /imu and /pose are zero'),
     ],
 )
-def test_receive_times_are_taken_if_asked_or_without_stamps(
-    tmp_path, imu, pose, asked, stamps, words
-):
+def test_receive_times_are_taken_if_asked_or_needed(tmp_path, imu, pose, asked, stamps, words):
     rows = [('/imu', IMU, 1000 + i, stamped(stamp)) for i, stamp in enumerate(imu)]
     rows += [('/pose', POSE, 2000 + i, stamped(stamp)) for i, stamp in enumerate(pose)]
     bag = write_messages(tmp_path / 'bag', *rows)
