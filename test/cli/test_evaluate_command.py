@@ -32,7 +32,6 @@ def untimed(content: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def scores(command: Command, model_file: Path, slot_car_bag: Path) -> Command:
-    """Return the evaluation of the model on the bag."""
     return command.with_arguments('evaluate', model_file, slot_car_bag)
 
 
@@ -190,7 +189,6 @@ OPTIONS = ['--window', '20', '--states', '9', '--horizons', '0,5']
 
 @pytest.fixture
 def training(command: Command, slot_car_bag: Path, tmp_path: Path) -> Command:
-    """Return a training of the bag, which writes ``m``."""
     return command.with_arguments('train', '-o', tmp_path / 'm', slot_car_bag)
 
 

@@ -90,9 +90,8 @@ def test_a_run_that_is_stopped_keeps_its_surveys(command, fleet_bags, tmp_path, 
     assert len(ItemJournal(journal)) == 3
     monkeypatch.setattr('two_manifold_ros.inspection.coverage.survey_bag', survey_bag)
 
-    monkeypatch.setattr(
-        'two_manifold_ros.cli.train.train_model', Mock(side_effect=KeyboardInterrupt)
-    )
+    stopped = Mock(side_effect=KeyboardInterrupt)
+    monkeypatch.setattr('two_manifold_ros.cli.train.train_model', stopped)
     command('train', *arguments, status=130)
     assert len(ItemJournal(journal)) == 8
     # A run that surveys nothing keeps nothing, whatever is there, and leaves it alone.

@@ -176,7 +176,6 @@ def test_what_was_learned_from_and_followed(ellipse_plan):
 
 @pytest.fixture(scope='session')
 def train(drive: Callable[..., Recording]) -> comparing.TrainSplit:
-    """Return a train of 30 s."""
     learned = drive(30.0)
     return comparing.TrainSplit((learned,), build_dataset([learned], SETTINGS), SETTINGS)
 

@@ -23,7 +23,6 @@ TRUTH = markov.MarkovTables(
 
 
 def symbols_of(tables: markov.MarkovTables, ticks: int, seed: int) -> np.ndarray:
-    """Draw symbols."""
     rng = np.random.default_rng(seed)
     states = [rng.choice(len(tables.start), p=tables.start)]
     for _ in range(ticks - 1):
@@ -32,7 +31,6 @@ def symbols_of(tables: markov.MarkovTables, ticks: int, seed: int) -> np.ndarray
 
 
 def over_all_paths(tables: markov.MarkovTables, symbols: np.ndarray) -> tuple[np.ndarray, float]:
-    """Sum the probability of every path of states."""
     last = np.zeros(len(tables.start))
     for path in itertools.product(range(len(tables.start)), repeat=len(symbols)):
         chance = tables.start[path[0]] * tables.emission[path[0], symbols[0]]
@@ -212,9 +210,8 @@ def responses(transition: np.ndarray, output: np.ndarray, gain: np.ndarray) -> n
 def test_known_system_is_recovered(weighting):
     spread = solve_discrete_are(A.T, C.T, Q, R)
     gain = A @ spread @ C.T @ np.linalg.inv(C @ spread @ C.T + R)
-    factor = linear_system.decompose_hankel(
-        [simulate(15_000), simulate(9), simulate(15_000, 1)], 15
-    )
+    outputs = simulate(15_000), simulate(9), simulate(15_000, 1)
+    factor = linear_system.decompose_hankel(outputs, 15)
     form = linear_system.identify(factor, 2, linear_system.find_directions(factor, weighting), 4)
     found, true = (np.sort_complex(np.linalg.eigvals(each)) for each in (form.transition, A))
     np.testing.assert_allclose(found, true, atol=0.02)
@@ -256,10 +253,8 @@ def test_what_was_asked_for_is_taken_and_the_rest_chosen(monkeypatch):
     assert linear_system.kalman_filter(train, 3).chosen['block_rows'] in {4, 6, 8, 12, 16}
     # As many as their limit allows.
     monkeypatch.setattr(linear_system, 'MOST_ROWS', 30)
-    assert (
-        linear_system.kalman_filter(train_of(circle(0, 400), window=10), 3).chosen['block_rows']
-        == 5
-    )
+    train = train_of(circle(0, 400), window=10)
+    assert linear_system.kalman_filter(train, 3).chosen['block_rows'] == 5
 
 
 @pytest.mark.parametrize(

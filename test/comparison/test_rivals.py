@@ -38,9 +38,8 @@ def test_every_rival_is_causal_and_repeatable(name):
     if name == 'hmm':
         pytest.importorskip('hmmlearn')
         fit = partial(fit, states=(6,))
-    part, live = (
-        (varied(300), varied(80)) if name == 'imu-only' else (circle(0, 300), circle(1, 80))
-    )
+    drive = (lambda _, ticks: varied(ticks)) if name == 'imu-only' else circle
+    part, live = drive(0, 300), drive(1, 80)
     train = train_of(part, window=10)
     first, second = fit(train), fit(train)
     predicted = first.predict(live)
@@ -79,9 +78,8 @@ def test_the_mean_of_the_known_ticks_and_the_position_at_the_tick():
     first.positions[3:9] = np.nan
     train, live = train_of(first, second), wander(2, 4)
     known = [*first.positions[:3], *first.positions[9:], *second.positions]
-    mean, previous = (
-        rivals.METHODS[name].fit(train).predict(live) for name in ('mean', 'previous')
-    )
+    fitted = (rivals.METHODS[name].fit(train) for name in ('mean', 'previous'))
+    mean, previous = (each.predict(live) for each in fitted)
     np.testing.assert_allclose(mean.positions, np.tile(sum(known) / len(known), (4, 3, 1)))
     np.testing.assert_array_equal(previous.positions, np.repeat(live.positions[:, None], 3, 1))
     second.positions[:, 1] = np.nan
@@ -174,9 +172,8 @@ def test_positions_and_scores_are_those_of_evaluate(
     unseen = replace(first, stamps=first.stamps + (np.arange(50) == 7))
     assert np.isnan(fitted.predict(unseen).positions[7]).all()
     assert (wanted.published < 0.95 * wanted.ticks) == faulty
-    (result,) = comparing.compare(
-        plan, [comparing.Method('ours', 'ours', lambda _: fitted)]
-    ).results
+    method = comparing.Method('ours', 'ours', lambda _: fitted)
+    (result,) = comparing.compare(plan, [method]).results
     assert result.chosen['states'] == slot_car_model.states
     assert result.chosen['neighbours'] == slot_car_model.summary['neighbours']
     # The ticks after a gap count there, and not here.

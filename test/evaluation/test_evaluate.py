@@ -85,9 +85,8 @@ def test_predictions_are_for_their_own_tick(slot_car_model, laps, evaluation):
 
     def error(index: int, ticks: int) -> float:
         moved = run.stamps + ticks * slot_car_model.period_ns
-        distances = np.linalg.norm(
-            run.positions[:, index] - positions_at(laps.positions, moved), axis=1
-        )
+        apart = run.positions[:, index] - positions_at(laps.positions, moved)
+        distances = np.linalg.norm(apart, axis=1)
         return float(np.sqrt(np.nanmean(np.square(distances))))
 
     for index, horizon in enumerate(slot_car_model.horizons):

@@ -28,7 +28,6 @@ def write(model: Model, recording: Recording, path: Path) -> dict[str, int]:
 
 
 def messages_of(path: Path) -> dict[str, list[tuple[int, Any]]]:
-    """Return receive time and message of every topic."""
     found: dict[str, list[tuple[int, Any]]] = {}
     with highlevel.AnyReader([path]) as reader:
         for connection, time, raw in reader.messages():

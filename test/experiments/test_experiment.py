@@ -66,7 +66,7 @@ def test_the_quick_form_passes_and_a_seed_settles_its_draws(name, tmp_path):
     def run(seed: int) -> tuple[list[Claim], bytes]:
         shares.clear()
         claims = experiment.run(
-            tmp_path, lambda _, share: shares.append(share), quick=True, seed=seed
+            tmp_path, lambda _, done: shares.append(done), quick=True, seed=seed
         )
         return claims, (tmp_path / experiment.picture).read_bytes()
 

@@ -48,8 +48,7 @@ def numbers(estimate: Estimate) -> list[Floats]:
 def bits(estimates: Iterable[Estimate]) -> list[tuple[object, ...]]:
     """Return everything about estimates but their stamps, comparable bit by bit."""
     return [
-        (each.tick, each.status, *(array.tobytes() for array in numbers(each)))
-        for each in estimates
+        (each.tick, each.status, *(one.tobytes() for one in numbers(each))) for each in estimates
     ]
 
 

@@ -205,11 +205,7 @@ def first_of(kart_drives, name, seconds):
 
 
 def ticks_of(stream, model):
-    """Return ends and means of the ticks of stamps and samples."""
-    stamps, samples = (
-        np.array([each for each, _ in stream]),
-        np.array([each for _, each in stream]),
-    )
+    stamps, samples = map(np.array, zip(*stream, strict=True))
     ends, means = average_ticks(stamps, samples, model.period_ns)
     return list(zip(ends.tolist(), means.copy(), strict=True))
 

@@ -234,9 +234,7 @@ def test_a_live_stream_and_a_recording_give_the_same_ticks(summing, steps, wild,
 @pytest.mark.parametrize('share', [0.8, 0.5, 0.4, 0.25])
 def test_of_an_imu_below_half_of_the_rate_nothing_is_published(share, slot_car_model, stream):
     """Its ellipses would be too small; once it is fast enough again, so are they."""
-    thinned = [
-        each for row, each in enumerate(stream) if int((row + 1) * share) > int(row * share)
-    ]
+    thinned = [each for at, each in enumerate(stream) if int((at + 1) * share) > int(at * share)]
     slow = slice(int(80 * share), int(160 * share))
     found = feed(Filter(slot_car_model), [*stream[:80], *thinned[slow], *stream[160:]])
     # The rate is that of two seconds, of which the first may begin before.

@@ -29,9 +29,8 @@ def coupled_features(n: int = 60, future: int = 7, past: int = 5) -> tuple[np.nd
 def ridged_covariance(features: np.ndarray) -> np.ndarray:
     """Return the covariance with the ridge of the couplings that whiten."""
     covariance = features.T @ features / len(features)
-    return covariance + hmm.RIDGE * np.trace(covariance) / len(covariance) * np.eye(
-        len(covariance)
-    )
+    size = len(covariance)
+    return covariance + hmm.RIDGE * np.trace(covariance) / size * np.eye(size)
 
 
 FUTURE, PAST = coupled_features()
@@ -214,9 +213,8 @@ def test_predicts_as_bayes_does(ridge, gaps):
     np.testing.assert_allclose(counts, 3072 * chances, atol=1e-9)
     past, observed, following = (np.eye(5)[each] for each in np.repeat(words, counts, axis=0).T)
     past, mean = past - past.mean(axis=0), observed.mean(axis=0)
-    tables = hmm.build_tables(
-        past, following - mean, hmm.shared_directions(observed - mean, past, rank=2)
-    )
+    shared = hmm.shared_directions(observed - mean, past, rank=2)
+    tables = hmm.build_tables(past, following - mean, shared)
     # A bandwidth far below the distance of two symbols makes the kernel one or nothing.
     belief = hmm.Belief(tables, kernel_of(observed, 0.01, ridge))
     np.testing.assert_allclose(belief.weights @ observed, np.full(3, 1 / 3) @ EMISSION, atol=1e-9)

@@ -167,9 +167,8 @@ def kernel_regression(known: np.ndarray, wanted: np.ndarray, asked: np.ndarray) 
     theta = found.directions @ np.diag(strengths) @ found.directions.T
     theta = theta * known.shape[1] / np.linalg.norm(known - mean) ** 2
     gram = (known - mean) @ theta @ (known - mean).T
-    weights = np.linalg.solve(
-        gram + PENALTY_MAP * np.eye(len(known)), wanted - wanted.mean(axis=0)
-    )
+    ridge = PENALTY_MAP * np.eye(len(known))
+    weights = np.linalg.solve(gram + ridge, wanted - wanted.mean(axis=0))
     predicted = (asked - mean) @ theta @ (known - mean).T @ weights
     return np.asarray(predicted + wanted.mean(axis=0))
 

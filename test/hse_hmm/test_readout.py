@@ -93,9 +93,8 @@ def test_moments():
         for column, known in ((0, N), (1, 50), (2, N)):
             mean, spread = naive.sharpened(heard[:known], TARGETS_SHARP[:known, column])
             np.testing.assert_allclose(means[column], mean, rtol=1e-12)
-            np.testing.assert_allclose(
-                covariances[column], spread + least[column] * np.eye(2), atol=1e-10
-            )
+            wanted = spread + least[column] * np.eye(2)
+            np.testing.assert_allclose(covariances[column], wanted, atol=1e-10)
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=N, max_size=N), st.floats(1e-12, 1e3))
@@ -103,14 +102,12 @@ def test_moments():
 @example([-1.0] * N, 1.0)
 @example([1e6] + [-1e6] * (N - 1), 1e3)
 def test_inside_the_hull_and_finite(values, scale):
-    means, covariances = readouts.SharpenedReadout(TARGETS_SHARP).read(
-        scale * np.array(values), STATE
-    )
+    readout = readouts.SharpenedReadout(TARGETS_SHARP)
+    means, covariances = readout.read(scale * np.array(values), STATE)
     assert np.isfinite(means).all()
     assert np.isfinite(covariances).all()
-    assert (
-        np.linalg.eigvalsh(covariances).min(axis=1) > 0.5 * readouts.floors(TARGETS_SHARP)
-    ).all()
+    least = np.linalg.eigvalsh(covariances).min(axis=1)
+    assert (least > 0.5 * readouts.floors(TARGETS_SHARP)).all()
     angles = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
     for direction in np.stack([np.cos(angles), np.sin(angles)], axis=1):
         reach = np.nanmax(TARGETS_SHARP @ direction, axis=0)
@@ -147,7 +144,6 @@ COVARIANCES = ROOTS @ ROOTS.transpose(0, 2, 1)
 
 
 def whiten_back(white: np.ndarray) -> np.ndarray:
-    """Give white errors the covariances above."""
     return (ROOTS @ white[..., None])[..., 0]
 
 

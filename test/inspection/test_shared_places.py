@@ -310,9 +310,8 @@ def test_lines_with_a_common_trunk_and_errands_in_a_yard_are_networks(share, mon
     found = sort_by_route(drives)
     assert names(found) == {'east': ['east', 'north', 'south']}
     assert [each.line for each in found['east']] == ['east', 'north', 'south']
-    errands = [
-        travel(yard_network(), Yard().errands(40, seed), seed=seed).recording for seed in range(3)
-    ]
+    yard = yard_network()
+    errands = [travel(yard, Yard().errands(40, seed), seed=seed).recording for seed in range(3)]
     errands = [replace(each, name=f'day_{seed}') for seed, each in enumerate(errands)]
     found = sort_by_route(errands)
     assert names(found) == {'day_0': ['day_0', 'day_1', 'day_2']}

@@ -24,15 +24,13 @@ ODD = (b'', b',', b' ', b'-', b'1e400', b'99999999999', b'[data]', b'"', b'\xff'
 
 @cache
 def content_of(name: str) -> bytes:
-    """Return a file of a format."""
     writer, file = WRITERS[name]
     with TemporaryDirectory() as folder:
         return writer(Path(folder) / file, drive(3.0)).read_bytes()
 
 
-CHANGE = st.tuples(
-    st.floats(0, 1), st.integers(0, 12), st.sampled_from(ODD) | st.binary(max_size=4)
-)
+PUT = st.sampled_from(ODD) | st.binary(max_size=4)
+CHANGE = st.tuples(st.floats(0, 1), st.integers(0, 12), PUT)
 
 
 @settings(max_examples=150, deadline=None)

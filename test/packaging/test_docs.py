@@ -38,9 +38,8 @@ def site(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp('site')
     options = ['-q', '-W', '--keep-going', '-j', '2', '-d', str(folder / 'read')]
     command = [sys.executable, '-m', 'sphinx', *options, str(checkout / 'docs')]
-    built = subprocess.run(
-        [*command, str(folder / 'html')], capture_output=True, text=True, check=False
-    )
+    command += [str(folder / 'html')]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
     return folder / 'html'
 

@@ -33,7 +33,6 @@ WITHOUT_POSITIONS = ReadingOptions(need_positions=False)
 
 
 def file_of(bag: Path) -> Path:
-    """Return the one storage file of a bag."""
     return next(each for each in bag.iterdir() if each.suffix in {'.mcap', '.db3'})
 
 
@@ -79,7 +78,6 @@ Make = Callable[[Path], Path]
 
 
 def file(name: str, content: str = '') -> Make:
-    """Return what makes a file."""
 
     def make(folder: Path) -> Path:
         (folder / name).write_text(content)
@@ -89,7 +87,6 @@ def file(name: str, content: str = '') -> Make:
 
 
 def metadata(content: str) -> Make:
-    """Return what makes a folder that holds nothing but metadata."""
     return lambda folder: file('metadata.yaml', content)(folder).parent
 
 
@@ -99,7 +96,6 @@ def pipe(folder: Path) -> Path:
 
 
 def database_after(statement: str) -> Make:
-    """Return what makes a database of one topic and changes it."""
 
     def make(folder: Path) -> Path:
         path = file_of(write_messages(folder / 'bag', ('/imu', IMU, 1, {}), storage='sqlite3'))
@@ -131,7 +127,6 @@ def ros_2_bag(*messages: bytes) -> Make:
 
 
 def cut(whole: Path, share: float = 0.7) -> Path:
-    """Keep the first part of a file only."""
     content = whole.read_bytes()
     whole.write_bytes(content[: int(share * len(content))])
     return whole

@@ -51,7 +51,6 @@ def write(path: Path, outer_ns: int, inner_ns: int) -> Path:
 
 
 def options(field: str) -> ReadingOptions:
-    """Return how the IMU of the car is read."""
     return ReadingOptions(imu_topic='/car/state', imu_field=field, need_positions=False)
 
 

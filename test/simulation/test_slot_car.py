@@ -171,9 +171,8 @@ def test_stepping_and_simulating_are_bit_equal():
 def test_the_car_rolls_from_the_first_sample_and_stamps_keep_the_period():
     run = simulate(slot_car.SlotCarSettings(rate_hz=30.0), samples=2500)
     assert run.speeds[0] > 0.8
-    assert run.stamps_ns.tolist() == [
-        slot_car.START_STAMP_NS + 33_333_333 * i for i in range(2500)
-    ]
+    begin = slot_car.START_STAMP_NS
+    assert run.stamps_ns.tolist() == [begin + 33_333_333 * i for i in range(2500)]
 
 
 def test_position_and_orientation_are_those_of_the_track():
@@ -228,9 +227,7 @@ def test_the_field_has_no_source_and_is_that_of_the_earth_but_for_some_microtesl
     apart = room_field(places) - EARTH_FIELD
     assert 3e-6 < apart.std() < 9e-6
     step = 1e-4
-    both = [
-        [room_field(places + sign * step * axis) for axis in np.eye(3)] for sign in (1.0, -1.0)
-    ]
+    both = [[room_field(places + step * axis) for axis in np.eye(3)] for step in (1e-4, -1e-4)]
     gradients = np.moveaxis(np.subtract(*both) / (2.0 * step), 0, 1)
     # It is a gradient: its derivatives are symmetric.
     np.testing.assert_allclose(gradients, gradients.transpose(0, 2, 1), atol=1e-9)

@@ -74,9 +74,8 @@ def test_one_is_the_own_route_and_two_another_by_the_mean_logarithm_of_the_last_
     assert sliding.contrast(5.0, 5.0) == sliding.contrast(0.0, 0.0) == 0.0
     # What is there twice.
     assert sliding.contrast(0.0, 4.0) == math.log(sliding.SMALLEST_RATIO)
-    assert pushed(sliding.NoveltyScore(ANCHORS, 1), [-2.0, -1.0, -3.0]) == pytest.approx(
-        [1.0, 2.0, 0.5]
-    )
+    one = sliding.NoveltyScore(ANCHORS, 1)
+    assert pushed(one, [-2.0, -1.0, -3.0]) == pytest.approx([1.0, 2.0, 0.5])
     values = np.random.default_rng(0).uniform(-4.0, 0.0, 50).tolist()
     means = [np.mean(values[max(i - 6, 0) : i + 1]) for i in range(50)]
     wanted = [2.0 ** (mean + 2.0) for mean in means]
