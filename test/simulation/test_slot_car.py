@@ -22,27 +22,24 @@ from two_manifold_ros.simulation.slot_car_run import (
     write_run,
 )
 
-
-@pytest.fixture(scope='module')
-def track() -> slot_car.Track:
-    return slot_car.Track()
+TRACK = slot_car.Track()
 
 
-def test_length_and_closure(track):
-    assert track.length == pytest.approx(14.0, abs=0.3)
-    for value in (track.position, track.frame, track.curvature, track.turning, track.bank):
-        np.testing.assert_allclose(value(0.0), value(track.length), atol=1e-9)
-        np.testing.assert_allclose(value(1.0), value(1.0 + 3 * track.length), atol=1e-9)
+def test_length_and_closure():
+    assert TRACK.length == pytest.approx(14.0, abs=0.3)
+    for value in (TRACK.position, TRACK.frame, TRACK.curvature, TRACK.turning, TRACK.bank):
+        np.testing.assert_allclose(value(0.0), value(TRACK.length), atol=1e-9)
+        np.testing.assert_allclose(value(1.0), value(1.0 + 3 * TRACK.length), atol=1e-9)
 
 
-def test_frame_is_a_rotation_with_the_tangent_in_front(track):
-    places = np.random.default_rng(0).uniform(0.0, track.length, 200)
-    frame = track.frame(places)
+def test_frame_is_a_rotation_with_the_tangent_in_front():
+    places = np.random.default_rng(0).uniform(0.0, TRACK.length, 200)
+    frame = TRACK.frame(places)
     products = np.swapaxes(frame, 1, 2) @ frame
     np.testing.assert_allclose(products, np.broadcast_to(np.eye(3), frame.shape), atol=1e-12)
     np.testing.assert_allclose(np.linalg.det(frame), 1.0)
     step = 1e-5
-    chord = (track.position(places + step) - track.position(places - step)) / (2.0 * step)
+    chord = (TRACK.position(places + step) - TRACK.position(places - step)) / (2.0 * step)
     np.testing.assert_allclose(np.linalg.norm(chord, axis=1), 1.0, atol=1e-4)
     np.testing.assert_allclose(frame[:, :, 0], chord, atol=1e-4)
 
@@ -59,29 +56,23 @@ def test_circle_has_its_analytic_bank_and_curvature():
     np.testing.assert_allclose(np.linalg.norm(circle.curvature(0.7)), 2.0, rtol=1e-2)
 
 
-TRACK = slot_car.Track()
-
-
 @pytest.fixture(scope='module')
 def truth() -> SlotCarRun:
     return simulate(slot_car.SlotCarSettings(rate_hz=1000.0, noise=0.0), samples=12_000)
 
 
-@pytest.mark.parametrize(
-    ('values', 'word'),
-    [
-        ({'seed': -1}, 'seed'),
-        ({'rate_hz': 0.0}, 'rate_hz'),
-        ({'rate_hz': 1001.0}, 'rate_hz'),
-        ({'noise': -0.1}, 'noise'),
-        ({'noise': float('nan')}, 'noise'),
-        ({'speed_wander': float('inf')}, 'speed_wander'),
-        ({'driver': 'nobody'}, 'steady, timid'),
-    ],
-)
-def test_bad_settings_are_refused_by_name(values, word):
-    with pytest.raises(InputError, match=word):
-        slot_car.SlotCarSettings(**values)
+def test_bad_settings_are_refused_by_name():
+    bad = {
+        'seed': [-1],
+        'rate_hz': [0.0, 1001.0],
+        'noise': [-0.1, np.nan],
+        'speed_wander': [np.inf],
+    }
+    for name, value in [(name, each) for name, values in bad.items() for each in values]:
+        with pytest.raises(InputError, match=name):
+            slot_car.SlotCarSettings(**{name: value})
+    with pytest.raises(InputError, match='steady, timid'):
+        slot_car.SlotCarSettings(driver='nobody')
     for choice in ({}, {'laps': 0}, {'samples': 0}, {'laps': 1, 'samples': 1}):
         with pytest.raises(InputError, match='laps'):
             simulate(slot_car.SlotCarSettings(), **choice)
