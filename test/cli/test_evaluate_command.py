@@ -80,9 +80,7 @@ def cells(text: str, horizon: str) -> list[str]:
     return both.replace(' %', '%').split()
 
 
-def test_rows_of_horizons_have_all_and_published_ticks(
-    model_file, slot_car_laps, tmp_path, command
-):
+def test_rows_of_horizons_have_all_and_valid_ticks(model_file, slot_car_laps, tmp_path, command):
     """Of a bag of which the IMU is turned over from 10 s to 18 s."""
     novel_bag = write_bag(tmp_path / 'bag', multiplied_imu(slot_car_laps[1], 10.0, 18.0))
     scores = command.with_arguments('evaluate', model_file, novel_bag)

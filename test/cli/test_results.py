@@ -163,18 +163,14 @@ def test_the_demo_ends_with_a_vehicle_that_is_followed(with_nodes, tmp_path, mon
         demo.run_tour(str(folder))
 
 
-def test_the_json_is_the_header_and_bad_notes_refused(
-    model_file, slot_car_model, tmp_path, command
-):
+def test_json_is_the_header_and_bad_notes_refused(model_file, slot_car_model, tmp_path, command):
     assert command.json('info', model_file) == model_parts(load_model(model_file))[0]
     save_model(replace(slot_car_model, summary={'notes': 7}), tmp_path / 'm')
     assert 'its notes on the training cannot be read' in command.refused('info', tmp_path / 'm')
     command.json('info', tmp_path / 'm')
 
 
-def test_the_lag_that_was_undone_is_said_and_that_laps_have_no_metres(
-    model_file, tmp_path, command
-):
+def test_what_lag_was_undone_is_said_and_that_laps_have_no_metres(model_file, tmp_path, command):
     model = load_model(model_file)
     for corrected, words in (
         ([0.0], 'position lag not corrected ticks'),
@@ -225,9 +221,7 @@ def test_numbers_are_aligned_to_the_right_and_words_to_the_left(capsys):
         ('train {bag} {again} -o {new} --most-minutes 0.1', 2),
     ],
 )  # fmt: skip
-def test_commands_that_take_positions_name_units(
-    words, status, drive, model_file, tmp_path, command
-):
+def test_commands_with_positions_name_units(words, status, drive, model_file, tmp_path, command):
     """Not in the middle of the work, nor in a model or scores of no meaning."""
     recording = drive()
     places = replace(recording.positions, positions=1e3 * recording.positions.positions)

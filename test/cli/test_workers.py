@@ -18,9 +18,7 @@ pytest.importorskip('distributed', reason='Dask is not installed (extra: fleet)'
 pytestmark = pytest.mark.xdist_group('fleet')
 
 
-def test_workers_inspect_and_score_bags_as_is_done_here(
-    command, slot_car_bag, model_file, tmp_path
-):
+def test_workers_inspect_and_score_bags_as_done_here(command, slot_car_bag, model_file, tmp_path):
     bags = [slot_car_bag, slot_car_bag]
     said = []
     for workers in ((), ('--workers', 2)):

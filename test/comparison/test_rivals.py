@@ -148,9 +148,7 @@ def planned(slot_car_laps: tuple[Recording, Recording]) -> Callable[[Recording],
 
 
 @pytest.mark.parametrize('faulty', [False, True])
-def test_positions_and_scores_are_those_of_evaluate(
-    faulty, slot_car_model, slot_car_laps, planned
-):
+def test_places_and_scores_are_those_of_evaluate(faulty, slot_car_model, slot_car_laps, planned):
     """Also over a gap, and where the IMU is turned over, which shows in the samples only."""
     followed = slot_car_laps[1]
     if faulty:

@@ -36,9 +36,7 @@ def messages_of(path: Path) -> dict[str, list[tuple[int, Any]]]:
     return found
 
 
-def test_each_valid_estimate_is_one_message_twice_the_same(
-    slot_car_model, slot_car_laps, tmp_path
-):
+def test_a_valid_estimate_is_one_message_twice_the_same(slot_car_model, slot_car_laps, tmp_path):
     short = slot_car_laps[1].between(0, 8)
     estimates = estimates_along(Filter(slot_car_model), short, lambda *_: None)
     valid = [each for each, _ in estimates if each.valid]

@@ -180,9 +180,7 @@ def test_what_is_withheld_says_so_and_what_is_refused_wakes_the_others(kart_atla
     assert len(live.ticks.awake) == len(kart_atlas.members)
 
 
-def test_what_is_usual_on_one_route_is_in_range_on_all_and_a_turn_is_named(
-    kart_atlas, kart_drives
-):
+def test_what_one_route_has_is_in_range_on_all_and_a_turned_imu_is_named(kart_atlas, kart_drives):
     hall, ring = kart_atlas.routes['hall'], kart_atlas.routes['ring']
     narrow = replace(ring.channels, limit=0.01 * ring.channels.limit)
     live = Filter(atlas_of({'hall': hall, 'a ring': replace(ring, channels=narrow)}))
@@ -216,9 +214,7 @@ def true_place(kart_drives, name, stamp):
 
 
 @pytest.mark.parametrize(('number', 'name'), enumerate(['hall', 'paddock', 'ring']))
-def test_the_driven_route_becomes_likeliest_and_its_place_known(
-    number, name, kart_atlas, kart_drives
-):
+def test_the_driven_route_is_likeliest_and_its_place_known(number, name, kart_atlas, kart_drives):
     belief = CoarseBelief(kart_atlas.members)
     assert np.allclose(belief.shares, 1.0 / 3.0)
     best, apart = [], []

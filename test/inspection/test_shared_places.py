@@ -364,9 +364,7 @@ def test_given_names_are_lines_on_one_map_where_they_share_places_or_as_is_said(
         (['run_1.2', 'run_1.3/', 'run_1.4.mcap'], ['run_1.2', 'run_1.3', 'run_1.4']),
     ],
 )
-def test_routes_have_names_that_tell_bags_apart(
-    kart_drives, paths, expected, tmp_path, monkeypatch
-):
+def test_names_of_routes_tell_bags_apart(kart_drives, paths, expected, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for folder in ('run_1.2', 'run_1.3'):
         (tmp_path / folder).mkdir()

@@ -32,12 +32,7 @@ MOST_BYTES = 2_000_000
 
 def test_a_page_has_all_parts_in_their_order_loads_nothing_and_draws_in_single_precision():
     drawn = drawing.plot('time (s)', 'error (m)', name='curve')
-    columns = {
-        't': np.ones(2),
-        'ring': [np.ones(3)] * 2,
-        'count': np.arange(2),
-        'state': ['a'] * 2,
-    }
+    columns = {'t': np.ones(2), 'ring': [np.ones(3)] * 2, 'n': np.arange(2), 'state': ['a'] * 2}
     source = ColumnDataSource(dict(columns))
     drawn.line('t', 't', source=source)
     parts = [
@@ -55,7 +50,7 @@ def test_a_page_has_all_parts_in_their_order_loads_nothing_and_draws_in_single_p
     assert not re.search(r'@import|url\(\s*["\']?https?:', html)
     assert len(html) < MOST_BYTES
     assert source.data['t'].dtype == source.data['ring'][0].dtype == np.float32
-    assert source.data['count'] is columns['count']
+    assert source.data['n'] is columns['n']
     assert source.data['state'] == columns['state']
 
 

@@ -104,8 +104,6 @@ def test_definitions_run_no_code():
     assert [name for name, _ in types.fielddefs['x_msgs/msg/X'][1]] == ['a', 'c', 'd']
 
 
-pytest.importorskip('rosbags')
-
 LATER = 30_000_000
 """How much later than their stamps messages reach the bag, ns."""
 
