@@ -129,7 +129,6 @@ def drive() -> Callable[..., Recording]:
 
 @pytest.fixture(scope='session')
 def write_bag() -> Callable[..., Path]:
-    """Return a function that writes a recording into a bag."""
     pytest.importorskip('rosbags')
     return ellipse.write_bag
 
@@ -167,7 +166,6 @@ def sensed_laps() -> tuple[Recording, Recording]:
 
 @pytest.fixture(scope='session')
 def sensed_model(sensed_laps: tuple[Recording, Recording]) -> SensedRouteModel:
-    """Return the model `slot_car_model` with sensors."""
     model = train_model([sensed_laps[0]], TrainingSettings(window=20, horizons=(0, 5, 20)))
     assert isinstance(model, SensedRouteModel)
     return model
@@ -253,5 +251,4 @@ def tpsr_model(slot_car_laps: tuple[Recording, Recording]) -> TpsrModel:
 
 @pytest.fixture(params=['slot_car_model', 'spectral_model', 'tpsr_model'])
 def each_model(request: pytest.FixtureRequest) -> TrainedModel:
-    """Return a model of each kind."""
     return request.getfixturevalue(request.param)

@@ -72,7 +72,6 @@ def write_messages(path: Path, *rows: Row, **options: Any) -> Path:  # noqa: ANN
 
 
 def imu_fields(sample: list[float]) -> dict[str, Any]:
-    """Return the fields of a sample: accelerations and rates."""
     return {
         'linear_acceleration': dict(zip('xyz', sample[:3], strict=True)),
         'angular_velocity': dict(zip('xyz', sample[3:], strict=True)),

@@ -14,12 +14,10 @@ UPSIDE_DOWN = (1, -1, -1, 1, -1, -1)
 
 
 def with_imu(recording: Recording, **changes: Any) -> Recording:  # noqa: ANN401 - passed on
-    """Return a recording with other fields of its IMU."""
     return replace(recording, imu=replace(recording.imu, **changes))
 
 
 def with_positions(recording: Recording, **changes: Any) -> Recording:  # noqa: ANN401 - passed on
-    """Return a recording with other fields of its positions."""
     return replace(recording, positions=replace(recording.positions, **changes))
 
 
@@ -32,13 +30,11 @@ def between_s(
 
 
 def without_imu(recording: Recording, start_s: float, end_s: float) -> Recording:
-    """Leave out the IMU samples between two times."""
     imu = recording.imu
     return replace(recording, imu=imu.select(~between_s(imu, recording, start_s, end_s)))
 
 
 def without_positions(recording: Recording, start_s: float, end_s: float) -> Recording:
-    """Leave out the positions between two times."""
     positions = recording.positions
     kept = ~between_s(positions, recording, start_s, end_s)
     return replace(recording, positions=positions.select(kept))

@@ -179,9 +179,7 @@ def test_processes_that_compile_at_once_give_whole_files(tmp_path):
     ('mode', 'alone', 'refused'),
     [(0o777, False, True), (0o1777, False, False), (0o775, True, False), (0o775, False, True)],
 )
-def test_a_folder_inside_one_that_others_can_replace_is_refused(
-    mode, alone, refused, tmp_path, monkeypatch
-):
+def test_a_folder_that_others_can_replace_is_refused(mode, alone, refused, tmp_path, monkeypatch):
     monkeypatch.setattr(compilation, '_is_private_group', lambda _: alone)
     (tmp_path / 'open').mkdir()
     # Through a link, too.

@@ -109,7 +109,6 @@ LEARNER = LaplacianEigenmap(20, 8, scaled=False)
 
 @pytest.fixture(scope='module')
 def points() -> np.ndarray:
-    """Return points of a sphere."""
     return Globe.of(14, 25).points
 
 

@@ -56,9 +56,7 @@ def test_results_come_in_the_order_of_the_items(client, count):
     assert spread(squared, items) == [each**2 for each in items]
 
 
-def test_what_a_killed_worker_had_is_done_again_and_work_that_kills_each_is_refused(
-    client, tmp_path
-):
+def test_what_a_killed_worker_had_is_done_again_and_what_kills_each_is_refused(client, tmp_path):
     mark = tmp_path / 'died'
     assert spread(partial(dying, mark), list(range(40)), client) == list(range(40))
     assert mark.exists()

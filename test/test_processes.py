@@ -46,9 +46,7 @@ def test_the_first_signal_ends_the_block_or_waits_and_others_are_ignored(number,
     assert [signal.getsignal(each) for each in ASKING] == [signal.SIG_IGN] * 3
 
 
-def test_a_signal_that_comes_in_a_destructor_is_not_lost_and_what_else_is_lost_is_reported(
-    monkeypatch,
-):
+def test_a_signal_in_a_destructor_is_not_lost_and_what_else_is_lost_is_reported(monkeypatch):
     def dies(act) -> None:
         """Do something in a destructor; what that raises goes nowhere."""
         type('Dying', (), {'__del__': lambda _: act()})()

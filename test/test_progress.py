@@ -12,9 +12,7 @@ from two_manifold_ros.progress import Progress
 
 
 @pytest.mark.parametrize('terminal', ['', 'dumb', 'xterm'])
-def test_a_file_gets_lines_that_become_rarer_and_a_terminal_one_that_goes(
-    terminal, monkeypatch, capsys
-):
+def test_a_file_gets_ever_rarer_lines_and_a_terminal_one_that_goes(terminal, monkeypatch, capsys):
     with Progress('reading') as progress:
         progress('training', 0.5)
     # Nothing shows of what is quick.

@@ -185,9 +185,7 @@ def test_an_address_for_workers_shows_nothing_secret_and_loses_nothing():
         assert each.whole == address
 
 
-def test_folders_and_globs_are_the_bags_in_them_and_one_bag_is_not_several(
-    fleet, monkeypatch, said
-):
+def test_folders_and_globs_are_the_bags_in_them_and_one_is_not_several(fleet, monkeypatch, said):
     monkeypatch.chdir(fleet.parent)
     (fleet.parent / 'a[1]').touch()
     # A local path is left as it is, and what is there under a name is no pattern.

@@ -30,8 +30,7 @@ def test_of_several_routes_each_is_a_drive_of_its_own(both_ways):
     assert (np.diff(both_ways.stamps) > 0).all()
     # The one is driven to the left, the other to the right, on the same road.
     areas = [
-        (np.roll(x, -1) - x) @ (np.roll(y, -1) + y)
-        for x, y in (each.truths.T for each in (there, back))
+        (np.roll(x, -1) - x) @ (np.roll(y, -1) + y) for x, y in (there.truths.T, back.truths.T)
     ]
     assert areas[0] * areas[1] < 0.0
     assert np.abs(there.truths.min(axis=0) - back.truths.min(axis=0)).max() < 10.0

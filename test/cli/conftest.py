@@ -31,7 +31,6 @@ def slot_car_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope='session')
 def model_file(slot_car_model: RouteModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the file of `slot_car_model`."""
     path: Path = tmp_path_factory.mktemp('models') / 'slot_car.npz'
     save_model(slot_car_model, path)
     return path

@@ -58,14 +58,11 @@ def files(kart_atlas, tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_bags_of_two_tracks_make_one_model_which_is_scored_by_route(
-    command, bags, tmp_path, monkeypatch
-):
+def test_bags_of_two_tracks_make_one_model_scored_by_route(command, bags, tmp_path, monkeypatch):
     path, routes = tmp_path / 'karts.npz', ['hall_0', 'ring_0']
     began = time.monotonic()
-    said = command(
-        'train', *(bags[each] for each in routes[::-1]), '-o', path, '--rate', 10, '--json'
-    )
+    drives = [bags[each] for each in reversed(routes)]
+    said = command('train', *drives, '-o', path, '--rate', 10, '--json')
     # Of the training, not of the drives, which last minutes.
     took_s = [each['train_seconds'] for each in json.loads(said.out)['routes'].values()]
     assert 0.0 < sum(took_s) <= time.monotonic() - began

@@ -38,7 +38,7 @@ def ellipse_bags(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Return bags of 48 s, 40 s and 32 s."""
     folder = tmp_path_factory.mktemp('ellipses')
     return [
-        str(write_bag(folder / f'{lasts_s}', drive(lasts_s))) for lasts_s in (48.0, 40.0, 32.0)
+        str(write_bag(folder / f'{seconds}', drive(seconds))) for seconds in (48.0, 40.0, 32.0)
     ]
 
 
@@ -145,7 +145,6 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
 @pytest.fixture
 def reproduce(command: Command, tmp_path: Path) -> Command:
-    """Return the command that writes into a folder."""
     return command.with_arguments('reproduce', '-o', tmp_path / 'a' / 'b')
 
 

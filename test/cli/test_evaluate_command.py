@@ -32,7 +32,6 @@ def untimed(content: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def scores(command: Command, model_file: Path, slot_car_bag: Path) -> Command:
-    """Return the evaluation of the model on the bag."""
     return command.with_arguments('evaluate', model_file, slot_car_bag)
 
 
@@ -81,9 +80,7 @@ def cells(text: str, horizon: str) -> list[str]:
     return both.replace(' %', '%').split()
 
 
-def test_the_row_of_a_horizon_has_all_ticks_and_those_reported(
-    model_file, slot_car_laps, tmp_path, command
-):
+def test_rows_of_horizons_have_all_and_valid_ticks(model_file, slot_car_laps, tmp_path, command):
     """Of a bag of which the IMU is turned over from 10 s to 18 s."""
     novel_bag = write_bag(tmp_path / 'bag', multiplied_imu(slot_car_laps[1], 10.0, 18.0))
     scores = command.with_arguments('evaluate', model_file, novel_bag)
@@ -190,7 +187,6 @@ OPTIONS = ['--window', '20', '--states', '9', '--horizons', '0,5']
 
 @pytest.fixture
 def training(command: Command, slot_car_bag: Path, tmp_path: Path) -> Command:
-    """Return a training of the bag, which writes ``m``."""
     return command.with_arguments('train', '-o', tmp_path / 'm', slot_car_bag)
 
 
@@ -226,9 +222,7 @@ def another(offered: Offered) -> Any:  # noqa: ANN401 - of any setting
 
 
 @pytest.mark.parametrize('method', METHODS)
-def test_an_option_of_a_method_is_passed_on_and_one_of_another_is_refused(
-    method, slot_car_bag, monkeypatch, training
-):
+def test_own_options_are_passed_on_and_others_refused(method, slot_car_bag, monkeypatch, training):
     def stop(_: list[Recording], given: TrainingSettings, *__: object) -> None:
         seen.append(given)
         msg = 'far enough'

@@ -109,9 +109,7 @@ def test_alone_it_shows_the_way_through_all_commands(command, monkeypatch):
 
 
 @pytest.mark.slow
-def test_reports_and_tables_fit_eighty_columns(
-    slot_car_bag, model_file, tmp_path, command, monkeypatch
-):
+def test_what_is_printed_fits_80_columns(slot_car_bag, model_file, tmp_path, command, monkeypatch):
     monkeypatch.setenv('COLUMNS', '80')
     for stream in (sys.stdout, sys.stderr):
         monkeypatch.setattr(stream, 'isatty', lambda: True)

@@ -36,10 +36,8 @@ def test_a_wrong_imu_has_the_sentence_of_the_node(fault, slot_car_model, slot_ca
         written = replay(slot_car_model, wrong, bag, ended=ends.append)
     with highlevel.AnyReader([tmp_path / 'bag']) as reader:
         (reports,) = (each for each in reader.connections if each.topic == '/diagnostics')
-        shown = [
-            reader.deserialize(raw, reports.msgtype).status[0]
-            for _, _, raw in reader.messages([reports])
-        ]
+        raws = [raw for _, _, raw in reader.messages([reports])]
+        shown = [reader.deserialize(raw, reports.msgtype).status[0] for raw in raws]
     causes = [each.values[1].value for each in shown]
     assert causes.count('out_of_range' if fault in ABSURD else fault) > 0.4 * len(shown)
     # Without how many samples were not used.

@@ -23,9 +23,7 @@ pytest.importorskip('bokeh', reason='Bokeh is not installed')
         ('evaluate {model} {bag}', ('When it was unsure, and why', 'How far ahead can it be')),
     ],
 )
-def test_a_report_is_written_beside_what_is_printed(
-    line, parts, command, slot_car_bag, model_file, tmp_path
-):
+def test_a_report_is_beside_the_words(line, parts, command, slot_car_bag, model_file, tmp_path):
     page = tmp_path / 'page.html'
     given = line.format(bag=slot_car_bag, model=model_file).split()
     said = command(*given, '--report', page).out

@@ -43,9 +43,7 @@ pytest.importorskip('rich')
         ('replay {model} {bag} -o {new}', ('PoseWithCovarianceStamped', '/diagnostics')),
     ],
 )
-def test_people_are_told_and_what_is_written_is_kept(
-    line, words, slot_car_bag, model_file, tmp_path, command
-):
+def test_people_are_told_and_files_kept(line, words, slot_car_bag, model_file, tmp_path, command):
     given = {'bag': slot_car_bag, 'model': model_file, 'new': tmp_path / 'new'}
     given['log'] = racechrono(tmp_path / 'session.csv', drive(20.0))
     asked = line.format(**given).split()
@@ -90,9 +88,7 @@ def test_laps_have_the_line_and_the_sectors_asked_for(slot_car_bag, model_file, 
     assert 'no lap was timed' in laps('--until', '5').err
 
 
-def test_a_replayed_bag_holds_what_the_json_counts(
-    slot_car_bag, model_file, tmp_path, command, monkeypatch
-):
+def test_a_replayed_bag_is_as_counted(slot_car_bag, model_file, tmp_path, command, monkeypatch):
     samples = len(read_recording(str(slot_car_bag)).imu.stamps)
     # Positions are not read.
     monkeypatch.setattr(reading, 'position_decoder', None)
@@ -167,18 +163,14 @@ def test_the_demo_ends_with_a_vehicle_that_is_followed(with_nodes, tmp_path, mon
         demo.run_tour(str(folder))
 
 
-def test_the_json_is_the_header_and_notes_that_cannot_be_read_are_refused(
-    model_file, slot_car_model, tmp_path, command
-):
+def test_json_is_the_header_and_bad_notes_refused(model_file, slot_car_model, tmp_path, command):
     assert command.json('info', model_file) == model_parts(load_model(model_file))[0]
     save_model(replace(slot_car_model, summary={'notes': 7}), tmp_path / 'm')
     assert 'its notes on the training cannot be read' in command.refused('info', tmp_path / 'm')
     command.json('info', tmp_path / 'm')
 
 
-def test_what_was_undone_of_the_lag_is_said_and_that_the_metres_of_laps_are_none(
-    model_file, tmp_path, command
-):
+def test_what_lag_was_undone_is_said_and_that_laps_have_no_metres(model_file, tmp_path, command):
     model = load_model(model_file)
     for corrected, words in (
         ([0.0], 'position lag not corrected ticks'),
@@ -202,9 +194,7 @@ def test_receive_times_are_an_option(ellipse_bag, command):
     assert json.loads(output.out)['recordings'][0]['notes'] == [note]
 
 
-def test_of_many_bags_each_has_a_line_and_one_that_cannot_be_read_costs_no_other(
-    tmp_path, ellipse_bag, command
-):
+def test_each_bag_has_a_line_and_an_unreadable_one_costs_no_other(tmp_path, ellipse_bag, command):
     late = ellipse.write_bag(tmp_path / 'late', ellipse.drive(late_s=0.2))
     bags = [tmp_path / 'none', ellipse_bag, late, ellipse_bag]
     captured = command('inspect', *bags, status=2)
@@ -231,9 +221,7 @@ def test_numbers_are_aligned_to_the_right_and_words_to_the_left(capsys):
         ('train {bag} {again} -o {new} --most-minutes 0.1', 2),
     ],
 )  # fmt: skip
-def test_every_command_that_takes_positions_names_their_unit(
-    words, status, drive, model_file, tmp_path, command
-):
+def test_commands_with_positions_name_units(words, status, drive, model_file, tmp_path, command):
     """Not in the middle of the work, nor in a model or scores of no meaning."""
     recording = drive()
     places = replace(recording.positions, positions=1e3 * recording.positions.positions)

@@ -166,9 +166,8 @@ BARE = replace(drive(), positions=None)
 def test_recordings_are_judged_by_the_most_serious_warning(recordings, words):
     reports = [inspect_recording(each) for each in recordings]
     for order in (reports, reports[::-1]):
-        assert said_by(
-            verdict.of_inspection(order, Namespace(bags=['bag'], imu_topic=None)), *words
-        )
+        found = verdict.of_inspection(order, Namespace(bags=['bag'], imu_topic=None))
+        assert said_by(found, *words)
 
 
 def test_of_several_routes_the_worst_gives_the_word_and_the_cure():

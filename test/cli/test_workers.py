@@ -18,9 +18,7 @@ pytest.importorskip('distributed', reason='Dask is not installed (extra: fleet)'
 pytestmark = pytest.mark.xdist_group('fleet')
 
 
-def test_bags_are_inspected_and_evaluated_by_workers_as_here(
-    command, slot_car_bag, model_file, tmp_path
-):
+def test_workers_inspect_and_score_bags_as_done_here(command, slot_car_bag, model_file, tmp_path):
     bags = [slot_car_bag, slot_car_bag]
     said = []
     for workers in ((), ('--workers', 2)):
@@ -90,9 +88,8 @@ def test_a_run_that_is_stopped_keeps_its_surveys(command, fleet_bags, tmp_path, 
     assert len(ItemJournal(journal)) == 3
     monkeypatch.setattr('two_manifold_ros.inspection.coverage.survey_bag', survey_bag)
 
-    monkeypatch.setattr(
-        'two_manifold_ros.cli.train.train_model', Mock(side_effect=KeyboardInterrupt)
-    )
+    stopped = Mock(side_effect=KeyboardInterrupt)
+    monkeypatch.setattr('two_manifold_ros.cli.train.train_model', stopped)
     command('train', *arguments, status=130)
     assert len(ItemJournal(journal)) == 8
     # A run that surveys nothing keeps nothing, whatever is there, and leaves it alone.

@@ -9,20 +9,7 @@ import numpy as np
 from other_recordings import without_imu
 import pytest
 
-from two_manifold_ros.comparison.comparing import (
-    compare,
-    cut_tests,
-    Fitted,
-    held_out_error,
-    linear_reading,
-    Method,
-    Plan,
-    plan_bags,
-    plan_share,
-    Predictions,
-    Result,
-    TrainSplit,
-)
+from two_manifold_ros.comparison import comparing
 from two_manifold_ros.comparison.rivals import METHODS
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import Recording
@@ -35,21 +22,23 @@ SETTINGS = TrainingSettings(rate_hz=10.0, window=20, horizons=(0, 5, 20))
 
 
 @pytest.fixture(scope='session')
-def ellipse_plan(drive: Callable[..., Recording]) -> Plan:
+def ellipse_plan(drive: Callable[..., Recording]) -> comparing.Plan:
     """Return 105.6 s to learn from and 14.4 s to follow at 10 Hz, horizons 0, 5 and 20."""
-    return plan_share(drive(120.0), SETTINGS, 0.12)
+    return comparing.plan_share(drive(120.0), SETTINGS, 0.12)
 
 
 def predicting(
     name: str, predict: Callable[[Segment], np.ndarray], *, sees: bool = False
-) -> Method:
+) -> comparing.Method:
     """Return a method with these predictions; if it sees positions, the IMU is its state."""
 
-    def follow(segment: Segment) -> Predictions:
+    def follow(segment: Segment) -> comparing.Predictions:
         found = np.broadcast_to(predict(segment), (len(segment), 3, 2))
-        return Predictions(found, segment.values.copy() if sees else None)
+        return comparing.Predictions(found, segment.values.copy() if sees else None)
 
-    return Method(name, f'the {name}', lambda _: Fitted(follow, {'b': 1, 'a': (2, 3)}), sees)
+    return comparing.Method(
+        name, f'the {name}', lambda _: comparing.Fitted(follow, {'b': 1, 'a': (2, 3)}), sees
+    )
 
 
 def seen(segment: Segment) -> np.ndarray:
@@ -57,19 +46,19 @@ def seen(segment: Segment) -> np.ndarray:
     return segment.positions[:, None]
 
 
-def failing(error: BaseException) -> Method:
-    def fit(_: TrainSplit) -> Fitted:
+def failing(error: BaseException) -> comparing.Method:
+    def fit(_: comparing.TrainSplit) -> comparing.Fitted:
         raise error
 
-    return Method('broken', 'the broken', fit)
+    return comparing.Method('broken', 'the broken', fit)
 
 
-def alone(plan: Plan, method: Method) -> Result:
-    (result,) = compare(plan, [method]).results
+def alone(plan: comparing.Plan, method: comparing.Method) -> comparing.Result:
+    (result,) = comparing.compare(plan, [method]).results
     return result
 
 
-def noise(plan: Plan, seed: int) -> np.ndarray:
+def noise(plan: comparing.Plan, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=plan.tests[0].truth.shape)
 
 
@@ -93,12 +82,12 @@ def test_a_linear_map_is_found_whatever_the_units_of_the_states():
     truth = varied @ [[1.0, 2.0], [1e6, 0.0], [1e-5, -1e-5], [0.5, 0.0]] + [10.0, -20.0]
     states, positions = np.column_stack([np.ones(400), varied]), truth.copy()
     states[5] = positions[9] = np.nan
-    read = linear_reading(states, positions)(states)
+    read = comparing.linear_reading(states, positions)(states)
     assert np.isnan(read[5]).all()
     np.testing.assert_allclose(np.delete(read, 5, 0), np.delete(truth, 5, 0), atol=0.02)
     # Nothing known is no track.
-    assert linear_reading(varied, np.full_like(truth, np.nan)) is None
-    assert linear_reading(np.full_like(varied, np.nan), truth) is None
+    assert comparing.linear_reading(varied, np.full_like(truth, np.nan)) is None
+    assert comparing.linear_reading(np.full_like(varied, np.nan), truth) is None
 
 
 @pytest.mark.parametrize(
@@ -116,7 +105,7 @@ def test_failures_have_a_reason_and_cost_the_others_nothing(error, reason, ellip
     """The results are in order, and the progress tells."""
     mine, reported = predicting('full', lambda _: noise(ellipse_plan, 2)), []
     methods = [mine, failing(error), METHODS['mean']]
-    comparison = compare(ellipse_plan, methods, lambda *each: reported.append(each))
+    comparison = comparing.compare(ellipse_plan, methods, lambda *each: reported.append(each))
     names = [each.name for each in methods]
     assert [result.name for result in comparison.results] == names
     running = [(f'running {name}', at / 3) for at, name in enumerate(names)]
@@ -130,7 +119,7 @@ def test_failures_have_a_reason_and_cost_the_others_nothing(error, reason, ellip
     assert fine.scores == alone(ellipse_plan, mine).scores
     # An interrupt ends all.
     with pytest.raises(KeyboardInterrupt):
-        compare(ellipse_plan, [failing(KeyboardInterrupt())])
+        comparing.compare(ellipse_plan, [failing(KeyboardInterrupt())])
 
 
 def test_against_a_naive_computation(ellipse_plan):
@@ -140,7 +129,7 @@ def test_against_a_naive_computation(ellipse_plan):
     one[40, 1] = np.inf
     one[41, 2] = 1e200
     methods = [predicting('one', lambda _: one), predicting('other', lambda _: other)]
-    comparison = compare(ellipse_plan, methods)
+    comparison = comparing.compare(ellipse_plan, methods)
     (test,) = ellipse_plan.tests
     learned = np.concatenate([each.positions for each in ellipse_plan.train.dataset.segments])
     mean = np.nanmean(learned, axis=0)
@@ -172,7 +161,7 @@ def test_what_was_learned_from_and_followed(ellipse_plan):
     truth[:, 2] = np.nan
     test = replace(test, truth=truth)
     plan = ellipse_plan._replace(tests=(test, test))
-    comparison = compare(plan, [predicting('one', lambda _: noise(plan, 1))])
+    comparison = comparing.compare(plan, [predicting('one', lambda _: noise(plan, 1))])
     assert comparison.scored[0] == 2 * np.isfinite(test.truth[19:, 0, 0]).sum()
     content = comparison.to_json()
     assert content['learned'] == [{'recording': 'ellipse', 'seconds': pytest.approx(105.59)}]
@@ -186,10 +175,9 @@ def test_what_was_learned_from_and_followed(ellipse_plan):
 
 
 @pytest.fixture(scope='session')
-def train(drive: Callable[..., Recording]) -> TrainSplit:
-    """Return a train of 30 s."""
+def train(drive: Callable[..., Recording]) -> comparing.TrainSplit:
     learned = drive(30.0)
-    return TrainSplit((learned,), build_dataset([learned], SETTINGS), SETTINGS)
+    return comparing.TrainSplit((learned,), build_dataset([learned], SETTINGS), SETTINGS)
 
 
 def test_a_missing_prediction_counts_with_the_spread_and_an_unknown_truth_does_not(train):
@@ -205,8 +193,8 @@ def test_a_missing_prediction_counts_with_the_spread_and_an_unknown_truth_does_n
         places = segment.positions.copy()
         places[unknown] = np.nan
         seen = replace(segment, positions=places)
-        fitted = Fitted(lambda each: Predictions(predict(each)), {})
-        return held_out_error(fitted, [seen], train)
+        fitted = comparing.Fitted(lambda each: comparing.Predictions(predict(each)), {})
+        return comparing.held_out_error(fitted, [seen], train)
 
     everywhere, none = slice(None), slice(0)
     assert error_m(everywhere, 0.3, none) == pytest.approx(0.3)
@@ -219,11 +207,11 @@ def test_a_missing_prediction_counts_with_the_spread_and_an_unknown_truth_does_n
 
 def test_the_last_share_or_bags_one_by_one_are_followed(train, drive):
     # A gap makes two segments; the camera saw what the IMU missed.
-    first, second = cut_tests(without_imu(drive(20.0), 8.0, 9.0), train)
+    first, second = comparing.cut_tests(without_imu(drive(20.0), 8.0, 9.0), train)
     assert (len(first), len(second)) == (79, 109)
     assert second.scored.tolist() == 19 * [False] + 90 * [True]
     assert np.isfinite(first.truth[-1]).all()
-    plan = plan_share(drive(48.0), SETTINGS, 0.25)
+    plan = comparing.plan_share(drive(48.0), SETTINGS, 0.25)
     (learned,) = plan.train.recordings
     (test,) = plan.tests
     whole_ns = 48.0e9 - 1e7
@@ -233,12 +221,12 @@ def test_the_last_share_or_bags_one_by_one_are_followed(train, drive):
     assert len(test) == round(0.25 * 480) - 1
     for share, end_s, words in ((np.nan, 48.0, 'between 0 and 1'), (0.25, 0.01, 'no two IMU sam')):
         with pytest.raises(InputError, match=words):
-            plan_share(drive(48.0).between(0, end_s), SETTINGS, share)
+            comparing.plan_share(drive(48.0).between(0, end_s), SETTINGS, share)
     lengths_s = {'a': 20.0, 'b': 24.0, 'c': 16.0, 'd': 12.0}
     drives = [replace(drive(seconds), name=name) for name, seconds in lengths_s.items()]
     learned, followed = drives[:2], drives[2:]
-    plan = plan_bags(learned, followed, SETTINGS)
+    plan = comparing.plan_bags(learned, followed, SETTINGS)
     assert [each.name for each in plan.train.recordings] == ['a', 'b']
     assert [(test.recording, len(test)) for test in plan.tests] == [('c', 159), ('d', 119)]
     with pytest.raises(InputError, match='a: learned from and followed'):
-        plan_bags(learned, learned[:1], SETTINGS)
+        comparing.plan_bags(learned, learned[:1], SETTINGS)

@@ -11,27 +11,18 @@ import pytest
 from scipy.linalg import block_diag, solve_discrete_are
 from small_trains import circle, train_of, wander, without_positions
 
+from two_manifold_ros.comparison import hidden_markov as markov
 from two_manifold_ros.comparison import linear_system
-from two_manifold_ros.comparison.hidden_markov import (
-    Codebook,
-    count_labels,
-    hidden_markov,
-    improve,
-    learn_codebook,
-    Learning,
-    MarkovTables,
-)
 from two_manifold_ros.errors import InputError
 
-TRUTH = MarkovTables(
+TRUTH = markov.MarkovTables(
     np.array([0.5, 0.3, 0.2]),
     np.array([[0.9, 0.1, 0.0], [0.0, 0.85, 0.15], [0.2, 0.0, 0.8]]),
     np.array([[0.7, 0.1, 0.1, 0.1], [0.05, 0.8, 0.05, 0.1], [0.1, 0.1, 0.6, 0.2]]),
 )
 
 
-def symbols_of(tables: MarkovTables, ticks: int, seed: int) -> np.ndarray:
-    """Draw symbols."""
+def symbols_of(tables: markov.MarkovTables, ticks: int, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     states = [rng.choice(len(tables.start), p=tables.start)]
     for _ in range(ticks - 1):
@@ -39,8 +30,7 @@ def symbols_of(tables: MarkovTables, ticks: int, seed: int) -> np.ndarray:
     return np.array([rng.choice(tables.emission.shape[1], p=tables.emission[s]) for s in states])
 
 
-def over_all_paths(tables: MarkovTables, symbols: np.ndarray) -> tuple[np.ndarray, float]:
-    """Sum the probability of every path of states."""
+def over_all_paths(tables: markov.MarkovTables, symbols: np.ndarray) -> tuple[np.ndarray, float]:
     last = np.zeros(len(tables.start))
     for path in itertools.product(range(len(tables.start)), repeat=len(symbols)):
         chance = tables.start[path[0]] * tables.emission[path[0], symbols[0]]
@@ -63,7 +53,7 @@ def test_the_filter_sums_over_all_paths():
 def test_labels_are_counted_within_stretches_and_where_they_are_known():
     labels = [np.array([0, 0, 1, -1, 1]), np.array([1, 0])]
     symbols = [np.array([2, 1, 0, 0, 0]), np.array([0, 2])]
-    tables = count_labels(labels, symbols, 2, 4)
+    tables = markov.count_labels(labels, symbols, 2, 4)
     small = 0.01
     np.testing.assert_allclose(tables.start, [0.5, 0.5])
     for found, counts in (
@@ -77,19 +67,19 @@ def test_labels_are_counted_within_stretches_and_where_they_are_known():
 def test_each_pass_of_em_raises_the_likelihood_and_what_is_never_seen_spoils_nothing():
     pytest.importorskip('hmmlearn')
     unseen = replace(TRUTH, emission=np.hstack([TRUTH.emission, np.zeros((3, 1))]))
-    learned = improve(unseen, [symbols_of(TRUTH, 500, 1)], 5)
+    learned = markov.improve(unseen, [symbols_of(TRUTH, 500, 1)], 5)
     states, log_likelihood = learned.filter(np.array([0, 4, 4, 1]))
     assert np.isfinite(log_likelihood)
     assert (states > 0.0).all()
     np.testing.assert_allclose(states[1], states[0] @ learned.transition, rtol=0.05, atol=0.01)
     stretches, rows = [symbols_of(TRUTH, 300, 2)], np.random.default_rng(6)
-    begun = MarkovTables(np.full(4, 0.25), *rows.dirichlet(np.ones(4), (2, 4)))
-    learned = [improve(begun, stretches, passes) for passes in range(8)]
+    begun = markov.MarkovTables(np.full(4, 0.25), *rows.dirichlet(np.ones(4), (2, 4)))
+    learned = [markov.improve(begun, stretches, passes) for passes in range(8)]
     assert (np.diff([tables.filter_all(stretches)[1] for tables in learned]) > 0.0).all()
     # A state that dies out: left to itself, hmmlearn refuses a row of zeros.
     symbols = np.array([0, 1] * 50)
-    begun = MarkovTables(np.eye(3)[0], np.eye(3)[[1, 0, 2]], np.eye(3))
-    learned = improve(begun, [symbols], 10)
+    begun = markov.MarkovTables(np.eye(3)[0], np.eye(3)[[1, 0, 2]], np.eye(3))
+    learned = markov.improve(begun, [symbols], 10)
     for rows in (learned.start[None], learned.transition, learned.emission):
         np.testing.assert_allclose(rows.sum(axis=1), 1.0)
         assert (rows > 0.0).all()
@@ -97,10 +87,10 @@ def test_each_pass_of_em_raises_the_likelihood_and_what_is_never_seen_spoils_not
 
 def test_codes_are_used_and_near_by_the_squared_distance_in_units_of_neighbours():
     rows = np.repeat(np.arange(7.0), 30)[:, None]
-    book = learn_codebook(rows, 50, seed=0)
+    book = markov.learn_codebook(rows, 50, seed=0)
     np.testing.assert_array_equal(np.unique(book.symbols(rows)), np.arange(len(book)))
     assert len(book) <= 7
-    book = Codebook(np.array([[0.0], [2.0], [5.0]]))
+    book = markov.Codebook(np.array([[0.0], [2.0], [5.0]]))
     # Nearest others are 2, 2 and 3 away: squared 4, 4 and 9, median 4.
     shares = np.exp(-np.array([[0.0, 4.0, 25.0], [4.0, 0.0, 9.0], [25.0, 9.0, 0.0]]) / (2 * 4 * 4))
     np.testing.assert_allclose(book.nearness(), shares / shares.sum(axis=1)[:, None])
@@ -108,16 +98,16 @@ def test_codes_are_used_and_near_by_the_squared_distance_in_units_of_neighbours(
 
 def test_a_short_training_has_fewer_symbols_and_without_positions_it_is_refused():
     with pytest.raises(InputError, match='no velocity is known'):
-        Learning(train_of(without_positions(wander(0, 40))))
-    assert len(Learning(train_of(wander(0, 60))).codebook) <= 30
-    assert len(Learning(train_of(wander(0, 3000))).codebook) > 350
+        markov.Learning(train_of(without_positions(wander(0, 40))))
+    assert len(markov.Learning(train_of(wander(0, 60))).codebook) <= 30
+    assert len(markov.Learning(train_of(wander(0, 3000))).codebook) > 350
 
 
 FEW = {'states': 6, 'passes': 2, 'sharpness': 0.5, 'readout': 'mean'}
 
 
 def test_states_are_filtered_with_shared_and_softened_emissions():
-    learning = Learning(train_of(circle(0, 300)))
+    learning = markov.Learning(train_of(circle(0, 300)))
     segment = circle(1, 30)
     states = learning.follow(**FEW).predict(segment).states
     tables = learning.tables(6, 2)
@@ -135,7 +125,7 @@ def test_positions_mix_the_mean_of_what_followed_each_state():
     first, second = wander(0, 60), circle(1, 90)
     first.positions[20:30] = np.nan
     train = train_of(first, second, horizons=(0, 3, 85))
-    fitted = Learning(train).follow(**FEW)
+    fitted = markov.Learning(train).follow(**FEW)
     found = [fitted.predict(segment) for segment in (first, second)]
     for place, horizon in enumerate(train.horizons):
         sums, weights = np.zeros((6, 2)), np.zeros(6)
@@ -153,12 +143,12 @@ def test_positions_mix_the_mean_of_what_followed_each_state():
 
 def test_without_a_block_the_first_is_chosen_and_nothing_without_the_library(monkeypatch):
     """Candidates without a pass of EM are not chosen instead, without a word."""
-    chosen = hidden_markov(train_of(circle(0, 60), window=25), (7, 3)).chosen
+    chosen = markov.hidden_markov(train_of(circle(0, 60), window=25), (7, 3)).chosen
     first = {'states': 7, 'passes': 5, 'sharpness': 0.25, 'readout': 'ridge'}
     assert chosen.items() >= first.items()
     monkeypatch.setitem(sys.modules, 'hmmlearn.hmm', None)
     with pytest.raises(ImportError, match='hmmlearn'):
-        hidden_markov(train_of(circle(0, 400), window=10), (5,))
+        markov.hidden_markov(train_of(circle(0, 400), window=10), (5,))
 
 
 def test_settings_without_a_stable_filter_are_passed_over(monkeypatch):
@@ -220,9 +210,8 @@ def responses(transition: np.ndarray, output: np.ndarray, gain: np.ndarray) -> n
 def test_known_system_is_recovered(weighting):
     spread = solve_discrete_are(A.T, C.T, Q, R)
     gain = A @ spread @ C.T @ np.linalg.inv(C @ spread @ C.T + R)
-    factor = linear_system.decompose_hankel(
-        [simulate(15_000), simulate(9), simulate(15_000, 1)], 15
-    )
+    outputs = simulate(15_000), simulate(9), simulate(15_000, 1)
+    factor = linear_system.decompose_hankel(outputs, 15)
     form = linear_system.identify(factor, 2, linear_system.find_directions(factor, weighting), 4)
     found, true = (np.sort_complex(np.linalg.eigvals(each)) for each in (form.transition, A))
     np.testing.assert_allclose(found, true, atol=0.02)
@@ -258,28 +247,20 @@ def test_readout_is_a_regression_on_states_of_full_windows_with_known_positions(
         np.testing.assert_allclose(coefficients[column], plain, rtol=0.01, atol=0.005)
 
 
-def test_what_was_asked_for_is_taken_and_the_rest_chosen(monkeypatch):
-    train = train_of(circle(0, 400), window=8)
-    assert linear_system.kalman_filter(train, block_rows=9).chosen['states'] in {20, 40, 80, 160}
-    assert linear_system.kalman_filter(train, 3).chosen['block_rows'] in {4, 6, 8, 12, 16}
+def test_what_was_asked_for_is_taken_and_the_rest_chosen_within_what_data_support(monkeypatch):
+    for given, segment, window, states, block_rows in (
+        ({'block_rows': 9}, circle(0, 400), 8, {20, 40, 80, 160}, {9}),
+        ({'states': 3}, circle(0, 400), 8, {3}, {4, 6, 8, 12, 16}),
+        ({'states': 3, 'block_rows': 9}, circle(0, 400), 8, {3}, {9}),
+        # As many states as block rows can distinguish, at most.
+        ({'states': 20, 'block_rows': 3}, circle(0, 400), 5, {12}, {3}),
+        # Too short once blocks are held out: the first candidate, of the whole.
+        ({'block_rows': 12}, wander(0, 130), 12, {20}, {12}),
+    ):
+        chosen = linear_system.kalman_filter(train_of(segment, window=window), **given).chosen
+        assert chosen['states'] in states
+        assert chosen['block_rows'] in block_rows
     # As many as their limit allows.
     monkeypatch.setattr(linear_system, 'MOST_ROWS', 30)
-    assert (
-        linear_system.kalman_filter(train_of(circle(0, 400), window=10), 3).chosen['block_rows']
-        == 5
-    )
-
-
-@pytest.mark.parametrize(
-    ('given', 'segment', 'window', 'states', 'block_rows'),
-    [
-        ({'states': 3, 'block_rows': 9}, circle(0, 400), 8, 3, 9),
-        # As many states as block rows can distinguish, at most.
-        ({'states': 20, 'block_rows': 3}, circle(0, 400), 5, 12, 3),
-        # Too short once blocks are held out: the first candidate, of the whole.
-        ({'block_rows': 12}, wander(0, 130), 12, 20, 12),
-    ],
-)
-def test_settings_stay_within_what_the_data_supports(given, segment, window, states, block_rows):
-    chosen = linear_system.kalman_filter(train_of(segment, window=window), **given).chosen
-    assert (chosen['states'], chosen['block_rows']) == (states, block_rows)
+    train = train_of(circle(0, 400), window=10)
+    assert linear_system.kalman_filter(train, 3).chosen['block_rows'] == 5

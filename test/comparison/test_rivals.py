@@ -21,15 +21,7 @@ from small_trains import (
     without_positions,
 )
 
-from two_manifold_ros.comparison import rivals
-from two_manifold_ros.comparison.comparing import (
-    compare,
-    held_out_error,
-    Method,
-    Plan,
-    plan_bags,
-    TrainSplit,
-)
+from two_manifold_ros.comparison import comparing, rivals
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.names import KERNELS
@@ -46,9 +38,8 @@ def test_every_rival_is_causal_and_repeatable(name):
     if name == 'hmm':
         pytest.importorskip('hmmlearn')
         fit = partial(fit, states=(6,))
-    part, live = (
-        (varied(300), varied(80)) if name == 'imu-only' else (circle(0, 300), circle(1, 80))
-    )
+    drive = (lambda _, ticks: varied(ticks)) if name == 'imu-only' else circle
+    part, live = drive(0, 300), drive(1, 80)
     train = train_of(part, window=10)
     first, second = fit(train), fit(train)
     predicted = first.predict(live)
@@ -77,9 +68,9 @@ def test_a_slot_car_is_followed_better_than_by_its_mean(name, given, share, slot
         pytest.importorskip('hmmlearn')
     settings = TrainingSettings(window=20, horizons=(0, 10))
     learned, followed = (build_dataset([each], settings) for each in slot_car_laps)
-    train, rest = TrainSplit(slot_car_laps[:1], learned, settings), followed.segments
-    error = held_out_error(rivals.METHODS[name].fit(train, **given), rest, train)
-    assert error < share * held_out_error(rivals.METHODS['mean'].fit(train), rest, train)
+    train, rest = comparing.TrainSplit(slot_car_laps[:1], learned, settings), followed.segments
+    error = comparing.held_out_error(rivals.METHODS[name].fit(train, **given), rest, train)
+    assert error < share * comparing.held_out_error(rivals.METHODS['mean'].fit(train), rest, train)
 
 
 def test_the_mean_of_the_known_ticks_and_the_position_at_the_tick():
@@ -87,9 +78,8 @@ def test_the_mean_of_the_known_ticks_and_the_position_at_the_tick():
     first.positions[3:9] = np.nan
     train, live = train_of(first, second), wander(2, 4)
     known = [*first.positions[:3], *first.positions[9:], *second.positions]
-    mean, previous = (
-        rivals.METHODS[name].fit(train).predict(live) for name in ('mean', 'previous')
-    )
+    fitted = (rivals.METHODS[name].fit(train) for name in ('mean', 'previous'))
+    mean, previous = (each.predict(live) for each in fitted)
     np.testing.assert_allclose(mean.positions, np.tile(sum(known) / len(known), (4, 3, 1)))
     np.testing.assert_array_equal(previous.positions, np.repeat(live.positions[:, None], 3, 1))
     second.positions[:, 1] = np.nan
@@ -98,7 +88,7 @@ def test_the_mean_of_the_known_ticks_and_the_position_at_the_tick():
 
 
 def naive_nearest(
-    train: TrainSplit, segment: Segment, tick: int, neighbours: int, width: int
+    train: comparing.TrainSplit, segment: Segment, tick: int, neighbours: int, width: int
 ) -> np.ndarray:
     """Compare the window that ends at a tick with every training window, one at a time."""
     standardise = train.dataset.channels.standardise
@@ -150,15 +140,15 @@ SETTINGS = TrainingSettings(window=20, horizons=(0, 5, 20))
 
 
 @pytest.fixture(scope='session')
-def planned(slot_car_laps: tuple[Recording, Recording]) -> Callable[[Recording], Plan]:
+def planned(slot_car_laps: tuple[Recording, Recording]) -> Callable[[Recording], comparing.Plan]:
     """Return a function that plans to follow a drive with the settings of `slot_car_model`."""
-    return lambda drive: plan_bags([slot_car_laps[0]], [replace(drive, name='the rest')], SETTINGS)
+    return lambda drive: comparing.plan_bags(
+        [slot_car_laps[0]], [replace(drive, name='the rest')], SETTINGS
+    )
 
 
 @pytest.mark.parametrize('faulty', [False, True])
-def test_the_predictions_and_scores_are_those_of_evaluate(
-    faulty, slot_car_model, slot_car_laps, planned
-):
+def test_places_and_scores_are_those_of_evaluate(faulty, slot_car_model, slot_car_laps, planned):
     """Also over a gap, and where the IMU is turned over, which shows in the samples only."""
     followed = slot_car_laps[1]
     if faulty:
@@ -180,7 +170,8 @@ def test_the_predictions_and_scores_are_those_of_evaluate(
     unseen = replace(first, stamps=first.stamps + (np.arange(50) == 7))
     assert np.isnan(fitted.predict(unseen).positions[7]).all()
     assert (wanted.published < 0.95 * wanted.ticks) == faulty
-    (result,) = compare(plan, [Method('ours', 'ours', lambda _: fitted)]).results
+    method = comparing.Method('ours', 'ours', lambda _: fitted)
+    (result,) = comparing.compare(plan, [method]).results
     assert result.chosen['states'] == slot_car_model.states
     assert result.chosen['neighbours'] == slot_car_model.summary['neighbours']
     # The ticks after a gap count there, and not here.
@@ -200,9 +191,7 @@ def test_the_predictions_and_scores_are_those_of_evaluate(
         ('paper-gaussian', {'method': 'paper', 'kernel': 'gaussian'}),
     ],
 )
-def test_each_is_trained_as_asked(
-    name, changes, slot_car_model, slot_car_laps, planned, monkeypatch
-):
+def test_each_is_trained_so(name, changes, slot_car_model, slot_car_laps, planned, monkeypatch):
     given: list[object] = []
     monkeypatch.setattr(rivals, 'train_model', lambda *each: given.extend(each) or slot_car_model)
     train = planned(slot_car_laps[1]).train

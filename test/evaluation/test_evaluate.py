@@ -85,9 +85,8 @@ def test_predictions_are_for_their_own_tick(slot_car_model, laps, evaluation):
 
     def error(index: int, ticks: int) -> float:
         moved = run.stamps + ticks * slot_car_model.period_ns
-        distances = np.linalg.norm(
-            run.positions[:, index] - positions_at(laps.positions, moved), axis=1
-        )
+        apart = run.positions[:, index] - positions_at(laps.positions, moved)
+        distances = np.linalg.norm(apart, axis=1)
         return float(np.sqrt(np.nanmean(np.square(distances))))
 
     for index, horizon in enumerate(slot_car_model.horizons):
@@ -165,9 +164,7 @@ def test_a_model_that_was_worse_than_the_mean_publishes_nothing(each_model, laps
         assert (of_use == 'not_useful').all()
 
 
-def test_an_estimate_outside_the_region_of_the_training_is_not_published(
-    slot_car_model, laps, spoil
-):
+def test_an_estimate_outside_the_region_of_training_is_not_published(slot_car_model, laps, spoil):
     """However small its ellipse; a linear read-out may be a little outside of the track."""
     low = region_of(slot_car_model, margin=0.5)[0]
     assert (low < np.nanmin(slot_car_model.track, axis=0) - 0.49).all()
@@ -232,9 +229,7 @@ def silent(what: str, share: float) -> None:
 
 
 @pytest.mark.parametrize(('every_s', 'count'), [(0.0, 373), (10.0, 4), (1e9, 1)])
-def test_positions_are_fixes_from_the_first_on_and_each_so_many_seconds(
-    every_s, count, slot_car_model, laps
-):
+def test_positions_are_fixes_from_the_first_on_now_and_then(every_s, count, slot_car_model, laps):
     backwards = replace(laps.positions, stamps=laps.positions.stamps[::-1],
                         positions=laps.positions.positions[::-1])  # fmt: skip
     fixes = fixes_along(replace(laps, positions=backwards), every_s)

@@ -11,13 +11,7 @@ from other_recordings import without_positions
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.online import (
-    AFTERWARDS,
-    learning_curve,
-    LearningCurve,
-    MEAN,
-    OFFLINE,
-)
+from two_manifold_ros.evaluation import online
 from two_manifold_ros.training import train
 from two_manifold_ros.training.settings import TrainingSettings
 
@@ -62,7 +56,7 @@ def no_training(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(train, 'train_model', refuse)
 
 
-def rows_of(curve: LearningCurve, name: str) -> dict[int, Any]:
+def rows_of(curve: online.LearningCurve, name: str) -> dict[int, Any]:
     return {row.lap: row for row in curve.rows if row.name == name}
 
 
@@ -70,9 +64,9 @@ def rows_of(curve: LearningCurve, name: str) -> dict[int, Any]:
 def test_laps_are_scored_one_by_one_before_their_positions_are_given(drive):
     recording = drive(40.0)
     learner = Parrot()
-    curve = learning_curve([recording], {'parrot': learner}, SETTINGS)
+    curve = online.learning_curve([recording], {'parrot': learner}, SETTINGS)
     assert curve.laps
-    assert curve.names == ('parrot', OFFLINE, MEAN)
+    assert curve.names == ('parrot', online.OFFLINE, online.MEAN)
     assert learner.pushed == recording.imu.stamps.tolist()
     assert learner.given == recording.positions.stamps.tolist()
     rows = rows_of(curve, 'parrot')
@@ -82,12 +76,14 @@ def test_laps_are_scored_one_by_one_before_their_positions_are_given(drive):
     assert 0.0 < rows[3].rmse_m < 0.07
     assert rows[3].published == 1.0
     # Drives follow one another.
-    rows = rows_of(learning_curve([drive(24.0)] * 2, {'parrot': Parrot()}, SETTINGS), 'parrot')
+    rows = rows_of(
+        online.learning_curve([drive(24.0)] * 2, {'parrot': Parrot()}, SETTINGS), 'parrot'
+    )
     assert list(rows) == [1, 2, 3, 4, 5, 6]
     assert rows[4].seconds == pytest.approx(24.0, abs=0.1)
     # An end of less than half a lap is of the lap before.
     for seconds, laps in ((27.0, [1, 2, 3]), (30.0, [1, 2, 3, 4])):
-        curve = learning_curve([drive(seconds)], {'mute': Parrot(off=math.nan)}, SETTINGS)
+        curve = online.learning_curve([drive(seconds)], {'mute': Parrot(off=math.nan)}, SETTINGS)
         assert list(rows_of(curve, 'mute')) == laps
 
 
@@ -95,8 +91,8 @@ def test_laps_are_scored_one_by_one_before_their_positions_are_given(drive):
 @pytest.mark.parametrize('period_s', [0.05, 1.6])
 def test_an_estimate_ends_once_the_next_tick_is_overdue(drive, period_s):
     learner = Parrot(period_s=period_s, stops_s=2.5 * LAP_S)
-    curve = learning_curve([drive(40.0)], {'stops': learner}, SETTINGS)
-    rows, mean = rows_of(curve, 'stops'), rows_of(curve, MEAN)
+    curve = online.learning_curve([drive(40.0)], {'stops': learner}, SETTINGS)
+    rows, mean = rows_of(curve, 'stops'), rows_of(curve, online.MEAN)
     assert rows[2].published == 1.0
     # What it says of the end of a tick is one position old at most, however long it holds.
     assert rows[2].rmse_m < 0.07
@@ -112,28 +108,28 @@ def test_an_estimate_ends_once_the_next_tick_is_overdue(drive, period_s):
 def test_positions_end_where_the_imu_is_to_be_alone(drive, known_s, laps):
     recording = drive(40.0)
     learner = Parrot(off=1.0)
-    curve = learning_curve([recording], {'parrot': learner}, SETTINGS, known_s)
+    curve = online.learning_curve([recording], {'parrot': learner}, SETTINGS, known_s)
     assert max(learner.given) < recording.imu.first_stamp + known_s * 1e9
     assert learner.pushed == recording.imu.stamps.tolist()
-    alone = rows_of(curve, 'parrot')[AFTERWARDS]
+    alone = rows_of(curve, 'parrot')[online.AFTERWARDS]
     assert alone.seconds == pytest.approx(known_s, abs=0.1)
     # It goes on saying the last position.
     assert alone.rmse_m > 1.0
-    assert list(rows_of(curve, 'parrot')) == [*laps, AFTERWARDS]
+    assert list(rows_of(curve, 'parrot')) == [*laps, online.AFTERWARDS]
     assert curve.known_s == pytest.approx(known_s, abs=0.1)
 
 
 def test_offline_models_know_only_what_came_before(slot_car_laps):
     """Nothing can be trained before a place is met twice; then the error falls."""
     recording = slot_car_laps[0].between(None, 45.0)
-    curve = learning_curve([recording], {}, SETTINGS, known_s=32.0)
-    offline, mean = rows_of(curve, OFFLINE), rows_of(curve, MEAN)
+    curve = online.learning_curve([recording], {}, SETTINGS, known_s=32.0)
+    offline, mean = rows_of(curve, online.OFFLINE), rows_of(curve, online.MEAN)
     assert 1 not in offline
-    assert offline[AFTERWARDS].rmse_m < 0.25 * mean[AFTERWARDS].rmse_m
-    assert offline[AFTERWARDS].published > 0.9
+    assert offline[online.AFTERWARDS].rmse_m < 0.25 * mean[online.AFTERWARDS].rmse_m
+    assert offline[online.AFTERWARDS].published > 0.9
     content = curve.to_json()
     assert content['laps_counted']
-    assert {row['name'] for row in content['rows']} == {OFFLINE, MEAN}
+    assert {row['name'] for row in content['rows']} == {online.OFFLINE, online.MEAN}
     without = without_positions(recording, -1.0, math.inf)
     with pytest.raises(InputError, match='there are no positions'):
-        learning_curve([without], {}, SETTINGS)
+        online.learning_curve([without], {}, SETTINGS)

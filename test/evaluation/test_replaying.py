@@ -28,7 +28,6 @@ def write(model: Model, recording: Recording, path: Path) -> dict[str, int]:
 
 
 def messages_of(path: Path) -> dict[str, list[tuple[int, Any]]]:
-    """Return receive time and message of every topic."""
     found: dict[str, list[tuple[int, Any]]] = {}
     with highlevel.AnyReader([path]) as reader:
         for connection, time, raw in reader.messages():
@@ -37,9 +36,7 @@ def messages_of(path: Path) -> dict[str, list[tuple[int, Any]]]:
     return found
 
 
-def test_each_valid_estimate_has_one_message_that_says_it_in_the_same_bytes_twice(
-    slot_car_model, slot_car_laps, tmp_path
-):
+def test_a_valid_estimate_is_one_message_twice_the_same(slot_car_model, slot_car_laps, tmp_path):
     short = slot_car_laps[1].between(0, 8)
     estimates = estimates_along(Filter(slot_car_model), short, lambda *_: None)
     valid = [each for each, _ in estimates if each.valid]

@@ -18,13 +18,7 @@ from two_manifold_ros.interface.parameters import FilterParameters
 from two_manifold_ros.interface.session import load_session
 from two_manifold_ros.model.model import RouteModel
 from two_manifold_ros.model.model_file import save_model
-from two_manifold_ros.model.vehicle import (
-    load_vehicle,
-    PRIOR,
-    UNKNOWN,
-    Vehicle,
-    VehicleLearner,
-)
+from two_manifold_ros.model.vehicle import load_vehicle, PRIOR, UNKNOWN, Vehicle, VehicleLearner
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.route.learning import TAIL
 from two_manifold_ros.route.route import LIMITS, ON, ON_NEW, ROWS
@@ -61,9 +55,7 @@ def test_a_correction_is_the_inverse_of_what_differs(times: float) -> None:
     np.testing.assert_allclose(back, samples, rtol=0.0, atol=1e-12)
 
 
-def test_what_cannot_be_measured_or_written_is_refused(
-    spectral_model, slot_car_model, slot_car_laps, tmp_path
-):
+def test_what_has_no_measure_is_refused(spectral_model, slot_car_model, slot_car_laps, tmp_path):
     with pytest.raises(InputError, match='map of one route'):
         VehicleLearner(spectral_model)
     with pytest.raises(InputError, match='no tick ends'):
@@ -201,9 +193,7 @@ def test_what_an_imu_differs_by_is_found_within_what_is_stated(slot_car_model, s
 
 
 @pytest.mark.slow
-def test_another_vehicle_is_followed_as_well_as_that_of_the_training(
-    slot_car_model, slot_car_laps
-):
+def test_another_vehicle_is_followed_as_well_as_that_of_training(slot_car_model, slot_car_laps):
     def errors_of(recording: Recording) -> tuple[float, float]:
         found = evaluate(slot_car_model, [recording])
         return found.scores[0].model.all.rmse_m, found.published
@@ -218,9 +208,7 @@ def test_another_vehicle_is_followed_as_well_as_that_of_the_training(
 
 
 @pytest.mark.parametrize('other', ['paddock', pytest.param('ring', marks=pytest.mark.slow)])
-def test_another_route_is_not_taken_for_this_one_by_another_vehicle(
-    kart_atlas, kart_drives, other
-):
+def test_another_route_is_not_taken_for_this_by_another_vehicle(kart_atlas, kart_drives, other):
     # What is not believed to be this route says next to nothing about the sensor.
     drive = replace(kart_drives[other][1], positions=None)
     found = measure_vehicle(kart_atlas.routes['hall'], [drive])

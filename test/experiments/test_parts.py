@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip('matplotlib')
 pytest.importorskip('sklearn')
 
+from two_manifold_ros.experiments import mkdr, rr_hmm
 from two_manifold_ros.experiments.independent_components import (
     agreement,
     best_mixture,
@@ -17,25 +18,6 @@ from two_manifold_ros.experiments.independent_components import (
     place_error,
     slowest,
     worst_line,
-)
-from two_manifold_ros.experiments.mkdr import (
-    angles_of_grid,
-    claim_one_direction,
-    eigenvectors_of,
-    multiple_correlation,
-    on_torus,
-    project,
-)
-from two_manifold_ros.experiments.rr_hmm import (
-    CODES,
-    eigenvalues_of,
-    errors_of,
-    learn_in_batch,
-    learn_online,
-    sample_symbols,
-    SYMBOLS,
-    TRANSITION,
-    TRUE,
 )
 from two_manifold_ros.experiments.two_views import draw_views
 from two_manifold_ros.experiments.video import FilmSettings, FrameBelief, FrameWindows, reduced
@@ -69,20 +51,20 @@ def test_a_projection_rises_with_the_response_and_hides_some():
     rng = np.random.default_rng(1)
     columns = rng.standard_normal((300, 4))
     responses = 7.0 - columns[:, 2] + 0.1 * rng.standard_normal(300)
-    found = project(columns, responses, seed=0)
+    found = mkdr.project(columns, responses, seed=0)
     assert np.corrcoef(found.values, responses)[0, 1] == pytest.approx(found.correlation)
     assert found.correlation > 0.98
     assert found.hidden_correlation > 0.98
-    assert multiple_correlation(columns[:, :2], responses) < 0.3
-    noise = project(rng.standard_normal((50, 30)), rng.standard_normal(50), seed=0)
+    assert mkdr.multiple_correlation(columns[:, :2], responses) < 0.3
+    noise = mkdr.project(rng.standard_normal((50, 30)), rng.standard_normal(50), seed=0)
     assert noise.correlation > 0.6
     assert abs(noise.hidden_correlation) < 0.4
     # A response whose square takes another direction.
-    tube, axis = angles_of_grid(14)
-    points, disk = on_torus(tube, axis)
-    eigenvectors = eigenvectors_of(points, 20, 10)
+    tube, axis = mkdr.angles_of_grid(14)
+    points, disk = mkdr.on_torus(tube, axis)
+    eigenvectors = mkdr.eigenvectors_of(points, 20, 10)
     claims = [
-        claim_one_direction('', [project(eigenvectors, responses, seed=0)], 0.9)
+        mkdr.claim_one_direction('', [mkdr.project(eigenvectors, responses, seed=0)], 0.9)
         for responses in (disk, np.sin(tube))
     ]
     assert [claim.passed for claim in claims] == [True, False]
@@ -90,24 +72,24 @@ def test_a_projection_rises_with_the_response_and_hides_some():
 
 
 def test_the_chain_is_the_one_of_the_paper_and_learned_online_as_in_batch():
-    np.testing.assert_allclose(TRUE, [1.0, 0.7144, 0.7142], atol=1e-4)
+    np.testing.assert_allclose(rr_hmm.TRUE, [1.0, 0.7144, 0.7142], atol=1e-4)
     # Exact frequencies give them.
-    chances = np.empty(CODES)
+    chances = np.empty(rr_hmm.CODES)
     # By the forward algorithm.
-    for code in range(CODES):
+    for code in range(rr_hmm.CODES):
         state = np.full(4, 0.25)
         for symbol in f'{code:011b}':
-            state = TRANSITION.T @ (state * (int(symbol) == SYMBOLS))
+            state = rr_hmm.TRANSITION.T @ (state * (int(symbol) == rr_hmm.SYMBOLS))
         chances[code] = state.sum()
-    assert errors_of(eigenvalues_of(chances)) < 1e-6
+    assert rr_hmm.errors_of(rr_hmm.eigenvalues_of(chances)) < 1e-6
     # Online is batch where nothing is cut off.
-    symbols = sample_symbols(4_000, seed=11)
-    batch = errors_of(learn_in_batch(symbols, (4_000,)))
-    online = learn_online(symbols, (2_000, 4_000))
-    assert errors_of(online)[1] == pytest.approx(batch[0], rel=0.05)
-    single = learn_online(symbols[:1_000], (1_000,), one_by_one=True)
-    early = errors_of(learn_in_batch(symbols, (1_000,)))
-    assert errors_of(single)[0] == pytest.approx(early[0], rel=0.25)
+    symbols = rr_hmm.sample_symbols(4_000, seed=11)
+    batch = rr_hmm.errors_of(rr_hmm.learn_in_batch(symbols, (4_000,)))
+    online = rr_hmm.learn_online(symbols, (2_000, 4_000))
+    assert rr_hmm.errors_of(online)[1] == pytest.approx(batch[0], rel=0.05)
+    single = rr_hmm.learn_online(symbols[:1_000], (1_000,), one_by_one=True)
+    early = rr_hmm.errors_of(rr_hmm.learn_in_batch(symbols, (1_000,)))
+    assert rr_hmm.errors_of(single)[0] == pytest.approx(early[0], rel=0.25)
 
 
 def test_noise_is_anisotropic_and_biases_the_principal_components_by_an_angle():

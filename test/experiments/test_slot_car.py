@@ -42,15 +42,9 @@ def comparison_of(
 
 GAUSSIAN, MANIFOLD = (each.name for each in slot_car.READ_LINEARLY.values())
 ERRORS = {
-    'mean': (5.0, 5.0),
-    'previous': (4.0, 8.0),
-    'kalman': (3.0, 3.0),
-    'hmm': (2.8, 3.0),
-    'gaussian': (2.0, 2.0),
-    'manifold': (1.0, 1.0),
-    GAUSSIAN: (2.5, 2.5),
-    MANIFOLD: (0.5, 0.5),
-}
+    'mean': (5.0, 5.0), 'previous': (4.0, 8.0), 'kalman': (3.0, 3.0), 'hmm': (2.8, 3.0),
+    'gaussian': (2.0, 2.0), 'manifold': (1.0, 1.0), GAUSSIAN: (2.5, 2.5), MANIFOLD: (0.5, 0.5),
+}  # fmt: skip
 READINGS = {'kalman': 3.0, 'gaussian': 9.0, 'manifold': 9.0, GAUSSIAN: 2.0, MANIFOLD: 1.0}
 
 

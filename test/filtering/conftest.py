@@ -25,5 +25,4 @@ def live(slot_car_model: RouteModel) -> Filter:
 
 @pytest.fixture(scope='session')
 def usual(slot_car_model: RouteModel, stream: Stream) -> list[Estimate]:
-    """Return what a new filter says about the stream."""
     return feed(Filter(slot_car_model), stream)

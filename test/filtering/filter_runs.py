@@ -16,13 +16,8 @@ from two_manifold_ros.typing import Floats
 
 Stream = Sequence[tuple[int, Floats]]
 CAUSES = (
-    'non_finite',
-    'out_of_range',
-    'zero_stamp',
-    'duplicate_stamp',
-    'out_of_order',
-    'wild_stamp',
-)
+    'non_finite', 'out_of_range', 'zero_stamp', 'duplicate_stamp', 'out_of_order', 'wild_stamp',
+)  # fmt: skip
 
 
 def feed(live: Filter, stream: Iterable[tuple[int, Floats]]) -> list[Estimate]:
@@ -48,8 +43,7 @@ def numbers(estimate: Estimate) -> list[Floats]:
 def bits(estimates: Iterable[Estimate]) -> list[tuple[object, ...]]:
     """Return everything about estimates but their stamps, comparable bit by bit."""
     return [
-        (each.tick, each.status, *(array.tobytes() for array in numbers(each)))
-        for each in estimates
+        (each.tick, each.status, *(one.tobytes() for one in numbers(each))) for each in estimates
     ]
 
 
@@ -131,18 +125,9 @@ class Adding(TickFilter):
 def estimate_with(**known: Any) -> Estimate:  # noqa: ANN401 - its fields
     """Return an estimate of now and one moment later, which is tracking."""
     usual = {
-        'stamp_ns': 10**9,
-        'tick': 0,
-        'status': Status.TRACKING,
-        'cause': '',
-        'why': 'tracking',
-        'state': np.ones(1),
-        'positions': np.zeros((2, 2)),
-        'covariances': np.stack([np.eye(2)] * 2),
-        'velocity': np.zeros(2),
-        'velocity_covariance': np.eye(2),
-        'evidence': 1.0,
-        'novelty': 1.0,
-        'ellipse_m': 0.1,
-    }
+        'stamp_ns': 10**9, 'tick': 0, 'status': Status.TRACKING, 'cause': '', 'why': 'tracking',
+        'state': np.ones(1), 'positions': np.zeros((2, 2)), 'velocity': np.zeros(2),
+        'covariances': np.stack([np.eye(2)] * 2), 'velocity_covariance': np.eye(2),
+        'evidence': 1.0, 'novelty': 1.0, 'ellipse_m': 0.1,
+    }  # fmt: skip
     return Estimate(**usual | known)

@@ -69,9 +69,7 @@ def test_one_map_under_many_names_says_what_the_map_says(many, phase, kart_atlas
 
 
 @pytest.mark.parametrize('name', ['hall', 'paddock', 'ring'])
-def test_the_route_that_is_driven_is_found_and_followed_as_by_its_own_model(
-    name, fast_kart_atlas, kart_drives
-):
+def test_the_driven_route_is_found_and_followed_as_if_alone(name, fast_kart_atlas, kart_drives):
     live, stream = Filter(fast_kart_atlas), later(kart_drives, name)
     model, found = fast_kart_atlas.routes[name], feed(live, stream)
     # The kart stands for three seconds.
@@ -96,9 +94,7 @@ def test_the_route_that_is_driven_is_found_and_followed_as_by_its_own_model(
 
 
 @pytest.mark.parametrize(('one', 'other'), [('hall', 'ring'), ('ring', 'hall')])
-def test_a_change_without_a_gap_is_followed_within_two_windows(
-    one, other, fast_kart_atlas, kart_drives
-):
+def test_a_change_is_followed_within_two_windows(one, other, fast_kart_atlas, kart_drives):
     first, second = later(kart_drives, one)[:4000], later(kart_drives, other)[2500:6000]
     # The filter that takes over has already seen the samples of the last window.
     stream = joined(first, second, pause_s=0.01)
@@ -150,9 +146,7 @@ def test_twins_of_one_place_are_no_rivals_and_of_two_places_or_ways_are(kart_atl
     assert not any(each.status is Status.TRACKING for each in apart + back)
 
 
-def test_from_a_cold_start_and_after_a_long_gap_the_search_is_over_all_routes(
-    kart_atlas, kart_drives
-):
+def test_from_a_cold_start_and_after_a_gap_the_search_is_over_all_routes(kart_atlas, kart_drives):
     """The ring comes last, behind more routes than are followed."""
     ring, paddock = later(kart_drives, 'ring')[:5000], kart_atlas.routes['paddock']
     others = {f'a{number}': moved(paddock, 500.0 * number) for number in range(5)}
@@ -165,9 +159,7 @@ def test_from_a_cold_start_and_after_a_long_gap_the_search_is_over_all_routes(
         assert (last.route, last.status) == ('ring', Status.TRACKING)
 
 
-def test_what_is_withheld_says_so_as_a_filter_does_and_what_is_refused_wakes_the_others(
-    kart_atlas, kart_drives
-):
+def test_what_is_withheld_says_so_and_what_is_refused_wakes_the_others(kart_atlas, kart_drives):
     live, stream = Filter(kart_atlas), later(kart_drives, 'hall')
     feed(live, stream[:3900])
     assert live.said.status is Status.TRACKING
@@ -188,9 +180,7 @@ def test_what_is_withheld_says_so_as_a_filter_does_and_what_is_refused_wakes_the
     assert len(live.ticks.awake) == len(kart_atlas.members)
 
 
-def test_what_is_usual_on_one_route_is_in_range_on_all_and_a_turned_imu_is_named(
-    kart_atlas, kart_drives
-):
+def test_what_one_route_has_is_in_range_on_all_and_a_turned_imu_is_named(kart_atlas, kart_drives):
     hall, ring = kart_atlas.routes['hall'], kart_atlas.routes['ring']
     narrow = replace(ring.channels, limit=0.01 * ring.channels.limit)
     live = Filter(atlas_of({'hall': hall, 'a ring': replace(ring, channels=narrow)}))
@@ -213,11 +203,7 @@ def first_of(kart_drives, name, seconds):
 
 
 def ticks_of(stream, model):
-    """Return ends and means of the ticks of stamps and samples."""
-    stamps, samples = (
-        np.array([each for each, _ in stream]),
-        np.array([each for _, each in stream]),
-    )
+    stamps, samples = map(np.array, zip(*stream, strict=True))
     ends, means = average_ticks(stamps, samples, model.period_ns)
     return list(zip(ends.tolist(), means.copy(), strict=True))
 
@@ -228,9 +214,7 @@ def true_place(kart_drives, name, stamp):
 
 
 @pytest.mark.parametrize(('number', 'name'), enumerate(['hall', 'paddock', 'ring']))
-def test_the_route_that_is_driven_becomes_the_likeliest_and_its_place_is_known(
-    number, name, kart_atlas, kart_drives
-):
+def test_the_driven_route_is_likeliest_and_its_place_known(number, name, kart_atlas, kart_drives):
     belief = CoarseBelief(kart_atlas.members)
     assert np.allclose(belief.shares, 1.0 / 3.0)
     best, apart = [], []
@@ -260,9 +244,7 @@ def test_after_huge_numbers_and_none_it_finds_the_route_again(huge, kart_atlas, 
     assert np.argmax(belief.shares) == 0
 
 
-def test_a_filter_of_a_route_that_starts_at_places_knows_its_own_at_once(
-    kart_atlas, kart_drives, spectral_model
-):
+def test_who_starts_at_places_knows_its_own_at_once(kart_atlas, kart_drives, spectral_model):
     stream, belief = first_of(kart_drives, 'hall', 41.0), CoarseBelief(kart_atlas.members)
     begins = len(first_of(kart_drives, 'hall', 40.0))
     for _, means in ticks_of(stream[:begins], kart_atlas):

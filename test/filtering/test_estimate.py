@@ -12,12 +12,7 @@ import pytest
 
 from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.filtering.estimate import (
-    ANYWHERE,
-    Estimate,
-    limits_of,
-    make_tick_filter,
-)
+from two_manifold_ros.filtering.estimate import ANYWHERE, Estimate, limits_of, make_tick_filter
 from two_manifold_ros.filtering.filter import Filter, judge_gaussian
 from two_manifold_ros.filtering.status import EllipseLimits, half_axis, Status, TickDiagnostics
 from two_manifold_ros.filtering.tracker import PositionModes
@@ -160,9 +155,7 @@ def test_ticks_at_rest_are_neither_rejected_nor_restarts(standing, pixels, monke
     assert live.counters['restarts'] == (0 if standing else 2)
 
 
-def test_a_uniform_prior_is_beyond_them_and_a_usual_drive_is_not(
-    each_model, spectral_model, stream
-):
+def test_a_uniform_prior_is_beyond_limits_and_a_drive_is_not(each_model, spectral_model, stream):
     limits = limits_of(each_model)
     assert half_axis(make_tick_filter(each_model).read()[1][0]) > limits.error_m > limits.warn_m
     assert limits.error_m < half_axis(np.cov(each_model.track.T))
@@ -173,9 +166,7 @@ def test_a_uniform_prior_is_beyond_them_and_a_usual_drive_is_not(
     assert all(each.places is None for each in found)
 
 
-def test_limits_that_are_given_count_and_those_that_make_no_sense_are_refused(
-    slot_car_model, stream
-):
+def test_limits_that_are_given_count_and_those_without_sense_are_refused(slot_car_model, stream):
     usual = limits_of(slot_car_model)
     assert limits_of(slot_car_model, 0.1) == EllipseLimits(0.1, usual.error_m)
     assert limits_of(slot_car_model, 0.0, 0.1) == EllipseLimits(0.1, 0.1)

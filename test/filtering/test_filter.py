@@ -61,9 +61,7 @@ FAULTS: dict[str, list[Callable[[int, Floats, Model], tuple[int, Floats]]]] = {
 
 
 @pytest.mark.parametrize('cause', CAUSES)
-def test_a_fault_is_counted_under_its_cause_and_leaves_no_trace(
-    cause, slot_car_model, live, stream
-):
+def test_a_fault_is_counted_by_its_cause_and_leaves_no_trace(cause, slot_car_model, live, stream):
     clean, found, count = Filter(slot_car_model), [], 0
     wanted = feed(clean, stream)
     for index, (stamp, sample) in enumerate(stream):
@@ -114,9 +112,7 @@ def test_whatever_comes_every_number_is_sound(slot_car_model, seed, length):
 
 
 @pytest.mark.parametrize('waits', [0, 10, 40])
-def test_what_unusable_samples_showed_outlasts_the_hole_that_they_leave(
-    waits, slot_car_model, stream
-):
+def test_what_unusable_samples_showed_outlasts_the_hole_they_leave(waits, slot_car_model, stream):
     wrong = [(stamp, sample * ([1000 / 9.80665] * 3 + [1.0] * 3)) for stamp, sample in stream]
     live, silent = Filter(slot_car_model), Filter(slot_car_model)
     for each, end in ((live, 110), (silent, 60)):
@@ -238,9 +234,7 @@ def test_a_live_stream_and_a_recording_give_the_same_ticks(summing, steps, wild,
 @pytest.mark.parametrize('share', [0.8, 0.5, 0.4, 0.25])
 def test_of_an_imu_below_half_of_the_rate_nothing_is_published(share, slot_car_model, stream):
     """Its ellipses would be too small; once it is fast enough again, so are they."""
-    thinned = [
-        each for row, each in enumerate(stream) if int((row + 1) * share) > int(row * share)
-    ]
+    thinned = [each for at, each in enumerate(stream) if int((at + 1) * share) > int(at * share)]
     slow = slice(int(80 * share), int(160 * share))
     found = feed(Filter(slot_car_model), [*stream[:80], *thinned[slow], *stream[160:]])
     # The rate is that of two seconds, of which the first may begin before.

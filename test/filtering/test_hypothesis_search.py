@@ -167,9 +167,8 @@ def test_it_is_the_distance_to_the_training_with_each_mistake_undone(slot_car_mo
         wanted = distances[0] + math.log(nearest / plain)
         assert distances[index] == pytest.approx(wanted)
         contrasts.append(math.log(nearest / mean))
-    np.testing.assert_allclose(
-        np.polyfit(contrasts, novelties[1:], 1, full=True)[1], 0.0, atol=1e-12
-    )
+    residual = np.polyfit(contrasts, novelties[1:], 1, full=True)[1]
+    np.testing.assert_allclose(residual, 0.0, atol=1e-12)
     best = int(np.argmin(np.where(driving, distances, np.inf)))
     assert mistakes[best - 1].cause == 'sign_of_ay'
     # The plain look says the same, and a vehicle that stands does not drive.

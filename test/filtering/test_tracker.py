@@ -201,9 +201,7 @@ def test_horizons_beyond_what_is_remembered_stay_as_calibrated():
     assert scales.factors[2] == 1.0
 
 
-def test_the_filter_of_a_route_scales_what_lies_ahead_and_nothing_else(
-    slot_car_laps, slot_car_model
-):
+def test_the_filter_of_a_route_scales_what_lies_ahead_and_no_more(slot_car_laps, slot_car_model):
     followed, shares = make_tick_filter(slot_car_model), []
 
     def shares_now() -> np.ndarray:

@@ -9,26 +9,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.hmm import (
-    Belief,
-    build_tables,
-    couple,
-    gaussian_factors,
-    make_ridge_kernel,
-    ObservationOperator,
-    RawKernel,
-    Recollection,
-    RIDGE,
-    SHARE,
-    shared_directions,
-    shrink_growing_modes,
-    SMALLEST_EVIDENCE,
-    SMALLEST_RATIO,
-    spectral_radius,
-    stabilised,
-    Tables,
-    transition,
-)
+from two_manifold_ros.hse_hmm import hmm
 from two_manifold_ros.manifold.learner import Extension
 from two_manifold_ros.names import COUPLINGS
 from two_manifold_ros.ticks.sliding import SlidingWindow
@@ -48,14 +29,15 @@ def coupled_features(n: int = 60, future: int = 7, past: int = 5) -> tuple[np.nd
 def ridged_covariance(features: np.ndarray) -> np.ndarray:
     """Return the covariance with the ridge of the couplings that whiten."""
     covariance = features.T @ features / len(features)
-    return covariance + RIDGE * np.trace(covariance) / len(covariance) * np.eye(len(covariance))
+    size = len(covariance)
+    return covariance + hmm.RIDGE * np.trace(covariance) / size * np.eye(size)
 
 
 FUTURE, PAST = coupled_features()
 
 
 def test_cross_covariance_is_the_kernel_svd():
-    found = couple(FUTURE, PAST, 'cross-covariance')
+    found = hmm.couple(FUTURE, PAST, 'cross-covariance')
     left, values, right = np.linalg.svd(FUTURE.T @ PAST / len(FUTURE), full_matrices=False)
     np.testing.assert_allclose(found.singular_values, values, rtol=1e-12)
     signs = naive.align(left, found.first_map)
@@ -70,7 +52,7 @@ def test_cross_covariance_is_the_kernel_svd():
 def test_gram_product_is_the_dense_svd():
     """Also of repeated and constant columns, as in mathematics (4.5)."""
     for wider in (FUTURE, np.hstack([FUTURE, FUTURE[:, :2], np.zeros((len(FUTURE), 1))])):
-        found = couple(wider, PAST, 'gram-product')
+        found = hmm.couple(wider, PAST, 'gram-product')
         left, values, right = np.linalg.svd(wider @ wider.T @ PAST @ PAST.T)  # C_X C_Y
         np.testing.assert_allclose(found.singular_values, values[:5], rtol=1e-10)
         directions = wider @ found.first_map / np.sqrt(len(wider))
@@ -82,7 +64,7 @@ def test_gram_product_is_the_dense_svd():
 
 def test_canonical_is_the_dense_canonical_correlation():
     """Against the eigenvalue problem C_XX^-1 C_XY C_YY^-1 C_YX a = rho^2 a."""
-    found = couple(FUTURE, PAST, 'canonical')
+    found = hmm.couple(FUTURE, PAST, 'canonical')
     own, other = ridged_covariance(FUTURE), ridged_covariance(PAST)
     cross = FUTURE.T @ PAST / len(FUTURE)
     squares, maps = np.linalg.eig(np.linalg.inv(own) @ cross @ np.linalg.inv(other) @ cross.T)
@@ -99,7 +81,7 @@ def test_canonical_is_the_dense_canonical_correlation():
 
 def test_reduced_rank_is_the_best_regression_of_its_rank():
     """It is the leading part of the prediction of ordinary (here ridge) regression."""
-    found = couple(FUTURE, PAST, 'reduced-rank')
+    found = hmm.couple(FUTURE, PAST, 'reduced-rank')
     rows = len(FUTURE)
     # A ridge regression is an ordinary one on rows of the ridge below the data.
     ridge = rows * (ridged_covariance(PAST) - PAST.T @ PAST / rows)
@@ -117,7 +99,7 @@ def test_reduced_rank_is_the_best_regression_of_its_rank():
 @pytest.mark.parametrize('coupling', COUPLINGS)
 def test_spectral_regression_is_the_smallest(coupling):
     """In the metric in which the coupling measures the past."""
-    found = shared_directions(FUTURE, PAST, 4, coupling)
+    found = hmm.shared_directions(FUTURE, PAST, 4, coupling)
     whitens = coupling in {'canonical', 'reduced-rank'}
     metric = ridged_covariance(PAST) if whitens else np.eye(5)
     half = np.linalg.inv(metric) @ PAST.T @ FUTURE @ found.future_map / len(PAST)
@@ -127,28 +109,28 @@ def test_spectral_regression_is_the_smallest(coupling):
 
 def test_weak_directions_are_left_out_and_nothing_shared_or_an_unknown_coupling_is_refused():
     left, values, right = np.linalg.svd(FUTURE.T @ PAST, full_matrices=False)
-    weakened = values * [1.0, 1.0, 1.0, 1.1 * SMALLEST_RATIO * values[0] / values[3], 0.0]
-    weakened[4] = 0.9 * SMALLEST_RATIO * values[0]
+    weakened = values * [1.0, 1.0, 1.0, 1.1 * hmm.SMALLEST_RATIO * values[0] / values[3], 0.0]
+    weakened[4] = 0.9 * hmm.SMALLEST_RATIO * values[0]
     orthonormal = np.linalg.qr(np.random.default_rng(1).normal(size=(60, 5)))[0]
-    found = shared_directions(orthonormal @ (left * weakened).T, orthonormal @ right, 5)
+    found = hmm.shared_directions(orthonormal @ (left * weakened).T, orthonormal @ right, 5)
     assert found.future_map.shape[1] == found.past_map.shape[1] == 4
     for coupling in COUPLINGS:
         with pytest.raises(InputError, match='share nothing'):
-            shared_directions(FUTURE, 0.0 * PAST, 3, coupling)
+            hmm.shared_directions(FUTURE, 0.0 * PAST, 3, coupling)
     with pytest.raises(InputError, match=r"'pca'.*cross-covariance, gram-product, canonical, red"):
-        shared_directions(FUTURE, PAST, 3, 'pca')
+        hmm.shared_directions(FUTURE, PAST, 3, 'pca')
 
 
 @pytest.mark.parametrize('coupling', COUPLINGS)
 @pytest.mark.parametrize('growth', [0.6, 1.4])
 def test_first_row_of_the_transition(growth, coupling):
     shifted = growth * FUTURE + 0.1 * np.random.default_rng(0).normal(size=FUTURE.shape)
-    tables = build_tables(PAST, shifted, shared_directions(FUTURE, PAST, 3, coupling))
-    matrix = transition(tables.weights, tables.states)
+    tables = hmm.build_tables(PAST, shifted, hmm.shared_directions(FUTURE, PAST, 3, coupling))
+    matrix = hmm.transition(tables.weights, tables.states)
     np.testing.assert_allclose(matrix[0], np.eye(4)[0], atol=1e-12)
     np.testing.assert_allclose(tables.weights[:, 0], 1.0 / 60.0, rtol=1e-15)
     np.testing.assert_array_equal(tables.states[:, 0], 1.0)
-    assert spectral_radius(matrix) <= 1.0 + 1e-12
+    assert hmm.spectral_radius(matrix) <= 1.0 + 1e-12
 
 
 TURN = np.exp(0.3j)
@@ -175,8 +157,8 @@ def states_with(inner: np.ndarray) -> np.ndarray:
 def test_only_growing_modes_shrink():
     """And stable tables are left alone."""
     states = states_with(inner_matrix(1.05 * TURN, 0.5, -1.2, 0.9))
-    assert spectral_radius(transition(WEIGHTS, states)) == pytest.approx(1.2, rel=1e-9)
-    found = transition(WEIGHTS, stabilised(WEIGHTS, states))
+    assert hmm.spectral_radius(hmm.transition(WEIGHTS, states)) == pytest.approx(1.2, rel=1e-9)
+    found = hmm.transition(WEIGHTS, hmm.stabilised(WEIGHTS, states))
     expected = inner_matrix(TURN, 0.5, -1.0, 0.9)
     np.testing.assert_allclose(found[0], np.eye(6)[0], atol=1e-12)
     np.testing.assert_allclose(found[1:, 1:], expected, atol=1e-9)
@@ -184,11 +166,11 @@ def test_only_growing_modes_shrink():
     shrink = inner_matrix(1.0 / 1.05 + 0.0j, 1.0, 1.0 / 1.2, 1.0)
     np.testing.assert_allclose(found[1:, 0], shrink @ [0.1, 0.2, -0.3, 0.4, -0.5], atol=1e-9)
     states = states_with(inner_matrix(0.99 * TURN, 0.5, -0.8, 0.9))
-    assert stabilised(WEIGHTS, states) is states
+    assert hmm.stabilised(WEIGHTS, states) is states
     # And those whose modes are nearly parallel do not grow.
     jordan = 1.1 * np.eye(5) + np.eye(5, k=1)
-    states = stabilised(WEIGHTS, states_with(BASIS @ jordan @ np.linalg.inv(BASIS)))
-    assert spectral_radius(transition(WEIGHTS, states)) <= 1.0 + 1e-9
+    states = hmm.stabilised(WEIGHTS, states_with(BASIS @ jordan @ np.linalg.inv(BASIS)))
+    assert hmm.spectral_radius(hmm.transition(WEIGHTS, states)) <= 1.0 + 1e-9
 
 
 def test_modes_that_cannot_be_separated_are_all_scaled():
@@ -197,9 +179,9 @@ def test_modes_that_cannot_be_separated_are_all_scaled():
     twice = np.block([[turn, np.eye(2)], [np.zeros((2, 2)), turn]])
     rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
     matrix = rotation @ twice @ rotation.T
-    found = shrink_growing_modes(matrix)
+    found = hmm.shrink_growing_modes(matrix)
     np.testing.assert_allclose(found / found[0, 0], matrix / matrix[0, 0], rtol=1e-9)
-    factor = shrink_growing_modes(matrix, as_factor=True)
+    factor = hmm.shrink_growing_modes(matrix, as_factor=True)
     for shrunk in (found, factor @ matrix):
         assert np.abs(np.linalg.eigvals(shrunk)).max() <= 1.0 + 1e-7
 
@@ -207,7 +189,7 @@ def test_modes_that_cannot_be_separated_are_all_scaled():
 @pytest.mark.parametrize('ridge', [1e-3, 0.1, 1.0])
 def test_ridge_at_full_rank(ridge):
     seen = np.random.default_rng(0).normal(size=(70, 3))
-    operator = make_ridge_kernel(seen, 1.0, ridge, features=70)
+    operator = hmm.make_ridge_kernel(seen, 1.0, ridge, features=70)
     for new in np.random.default_rng(1).normal(size=(10, 3)):
         # As in mathematics (4.3), (5.1).
         kernel = naive.gaussian(new[None], operator.kernel_points, operator.bandwidth)[0]
@@ -231,9 +213,10 @@ def test_predicts_as_bayes_does(ridge, gaps):
     np.testing.assert_allclose(counts, 3072 * chances, atol=1e-9)
     past, observed, following = (np.eye(5)[each] for each in np.repeat(words, counts, axis=0).T)
     past, mean = past - past.mean(axis=0), observed.mean(axis=0)
-    tables = build_tables(past, following - mean, shared_directions(observed - mean, past, rank=2))
+    shared = hmm.shared_directions(observed - mean, past, rank=2)
+    tables = hmm.build_tables(past, following - mean, shared)
     # A bandwidth far below the distance of two symbols makes the kernel one or nothing.
-    belief = Belief(tables, kernel_of(observed, 0.01, ridge))
+    belief = hmm.Belief(tables, kernel_of(observed, 0.01, ridge))
     np.testing.assert_allclose(belief.weights @ observed, np.full(3, 1 / 3) @ EMISSION, atol=1e-9)
     every = (gaps * 300)[:300]
     for seen, gap, expected in naive.follow_chain(TRANSITION, EMISSION, every):
@@ -246,12 +229,12 @@ def test_predicts_as_bayes_does(ridge, gaps):
 N, K, D = 80, 4, 3
 
 
-def make_tables(count: int = N) -> Tables:
+def make_tables(count: int = N) -> hmm.Tables:
     """Make tables of mathematics (3.4) with a transition well inside the unit circle."""
     past, noise = np.random.default_rng(0).normal(size=(2, count, K - 1))
     past -= past.mean(axis=0)
     weights, states = naive.with_constant(past / count, 0.5 * past + 0.1 * noise)
-    return Tables(weights, states)
+    return hmm.Tables(weights, states)
 
 
 SEEN = np.random.default_rng(1).normal(size=(N, D))
@@ -259,14 +242,14 @@ SEEN = np.random.default_rng(1).normal(size=(N, D))
 
 def test_cancelling_evidence_is_passed_over():
     """Weights of 1.5 and -0.5 become 0.5 (1 + excess) and -0.5, of which excess / 2 is left."""
-    tables = Tables(np.array([[0.5, 1.0], [0.5, -1.0]]), np.array([[1.0, 0.2], [1.0, -0.3]]))
+    tables = hmm.Tables(np.array([[0.5, 1.0], [0.5, -1.0]]), np.array([[1.0, 0.2], [1.0, -0.3]]))
     for excess, passed_over in ((-0.5, True), (0.0, True), (0.21, True), (0.23, False)):
         apart = np.sqrt(2.0 * np.log(3.0 / (1.0 + excess)))
-        belief = Belief(tables, RawKernel(np.array([[0.0], [apart]]), 1.0))
+        belief = hmm.Belief(tables, hmm.RawKernel(np.array([[0.0], [apart]]), 1.0))
         belief.start(np.array([1.0, 1.0]))
         evidence = belief.update(np.array([apart]))
         assert evidence == pytest.approx(excess / (2.0 + excess), abs=1e-12)
-        assert (evidence <= SMALLEST_EVIDENCE) == passed_over
+        assert (evidence <= hmm.SMALLEST_EVIDENCE) == passed_over
         moved = np.array([1.0, 0.2 * 1.5 + 0.3 * 0.5])
         assert np.allclose(belief.state, moved, atol=1e-12) == passed_over
         if passed_over:
@@ -278,7 +261,7 @@ def test_cancelling_evidence_is_passed_over():
 @pytest.mark.parametrize('ridge', [None, 0.3])
 @pytest.mark.parametrize('value', [np.nan, np.inf, -np.inf, 1e3, 1e9, 1e155, 1e300])
 def test_no_observation_makes_the_belief_infinite(ridge, value):
-    belief = Belief(make_tables(), kernel_of(SEEN, 1.5, ridge))
+    belief = hmm.Belief(make_tables(), kernel_of(SEEN, 1.5, ridge))
     belief.update(SEEN[0])
     for channels in ([0], [0, 1, 2]):
         observation = SEEN[1].copy()
@@ -288,7 +271,7 @@ def test_no_observation_makes_the_belief_infinite(ridge, value):
         assert np.isfinite(belief.weights).all()
         assert abs(belief.weights.sum() - 1.0) < 1e-9
     for observation in SEEN[:30]:
-        assert belief.update(observation) > SMALLEST_EVIDENCE
+        assert belief.update(observation) > hmm.SMALLEST_EVIDENCE
 
 
 @pytest.mark.filterwarnings('ignore:overflow encountered')
@@ -299,7 +282,7 @@ def test_gaussian_factors():
     near = np.zeros(3), many[:, 4].copy(), np.array([4.0, -9.0, 30.0])
     for observation in (*near, *far):
         for bandwidth in (0.5, 2.0, 40.0):
-            gaussian_factors(many, observation, bandwidth, factors)
+            hmm.gaussian_factors(many, observation, bandwidth, factors)
             squared = np.sum((many - observation[:, None]) ** 2, axis=0)
             expected = np.exp(-np.minimum(squared / (2.0 * bandwidth**2), 700.0))
             np.testing.assert_allclose(factors, expected, rtol=1e-10)
@@ -320,8 +303,8 @@ class Nearest:
 def test_the_next_observation_decides_between_what_is_recalled_and_believed():
     """As if both hypotheses were updated alone and weighed by how well they predicted it."""
     window = SlidingWindow(SERIES, np.arange(N_WINDOW), WIDTH)
-    recollection = Recollection(window, Extension(Nearest(), RECALLED, np.zeros(K - 1)))
-    belief = Belief(make_tables(N_WINDOW), RawKernel(SERIES.T[WIDTH - 1 :], 1.5))
+    recollection = hmm.Recollection(window, Extension(Nearest(), RECALLED, np.zeros(K - 1)))
+    belief = hmm.Belief(make_tables(N_WINDOW), hmm.RawKernel(SERIES.T[WIDTH - 1 :], 1.5))
     belief.start(np.array([1.0, 0.5, -0.2, 0.1]))
     believed, before = belief.weights.copy(), belief.state.copy()
     # A window unlike all of training says nothing.
@@ -342,13 +325,13 @@ def test_the_next_observation_decides_between_what_is_recalled_and_believed():
     observation = SERIES[:, 20]
     belief.update(observation)
     factors = np.exp(-np.square(SERIES.T[WIDTH - 1 :] - observation).sum(axis=1) / (2.0 * 1.5**2))
-    joint = ((1.0 - SHARE) * believed + SHARE * recalled) * factors
+    joint = ((1.0 - hmm.SHARE) * believed + hmm.SHARE * recalled) * factors
     np.testing.assert_allclose(belief.weights, joint / joint.sum(), rtol=1e-9, atol=1e-12)
 
 
 def kernel_of(
     observations: np.ndarray, bandwidth: float, ridge: float | None
-) -> ObservationOperator:
+) -> hmm.ObservationOperator:
     if ridge is None:
-        return RawKernel(observations, bandwidth)
-    return make_ridge_kernel(observations, bandwidth, ridge)
+        return hmm.RawKernel(observations, bandwidth)
+    return hmm.make_ridge_kernel(observations, bandwidth, ridge)

@@ -6,15 +6,7 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.hse_hmm.mkdr import (
-    Contrast,
-    cross_validated,
-    find_predictive_directions,
-    fit_position_map,
-    onto_unit_trace,
-    response_features,
-    within_reach,
-)
+from two_manifold_ros.hse_hmm import mkdr
 from two_manifold_ros.typing import Floats
 
 
@@ -23,13 +15,13 @@ def test_nothing_allowed_is_nearer(seed):
     """Seen from the nearest point of a convex set, no corner lies on the side of the given one."""
     values = 2.0 * np.random.default_rng(seed).standard_normal(6)
     turn = np.linalg.qr(np.random.default_rng(seed + 7).standard_normal((6, 6)))[0]
-    found = np.diag(turn.T @ onto_unit_trace((turn * values) @ turn.T) @ turn)
+    found = np.diag(turn.T @ mkdr.onto_unit_trace((turn * values) @ turn.T) @ turn)
     assert found.min() >= -1e-12
     assert found.sum() == pytest.approx(1.0)
     away = values - found
     assert max(away) <= away @ found + 1e-9
     # What is allowed stays.
-    again = onto_unit_trace((turn * found) @ turn.T)
+    again = mkdr.onto_unit_trace((turn * found) @ turn.T)
     np.testing.assert_allclose(again, (turn * found) @ turn.T, atol=1e-12)
 
 
@@ -56,7 +48,7 @@ def test_value_and_gradient(count):
     responses = rng.standard_normal((count, 2))
     root = rng.standard_normal((7, 4))
     theta = root @ root.T / np.sum(root**2)
-    value, gradient = Contrast(eigenvectors, responses, PENALTY).look(theta)
+    value, gradient = mkdr.Contrast(eigenvectors, responses, PENALTY).look(theta)
     assert value == pytest.approx(naive_value(eigenvectors, responses, theta), rel=1e-9)
     for _ in range(3):
         way = rng.standard_normal((7, 7))
@@ -102,7 +94,7 @@ def test_algorithm_1_as_printed(regularised, unit):
     responses = unit * responses
     kernel = responses @ responses.T + regularised * PENALTY * np.eye(40)
     omega, values = naive_algorithm_1(eigenvectors, kernel, PENALTY, 1e-3, 5)
-    found = find_predictive_directions(
+    found = mkdr.find_predictive_directions(
         eigenvectors, responses, penalty=PENALTY, tolerance=1e-3, most_steps=5,
         regularised=regularised, literal=True,
     )  # fmt: skip
@@ -111,7 +103,7 @@ def test_algorithm_1_as_printed(regularised, unit):
     np.testing.assert_allclose(found.objective * size / PENALTY, values, rtol=1e-9)
     # The first step is from another trace.
     assert (max(np.diff(values[1:])) > 0.0) == (unit == 1.0)
-    best = find_predictive_directions(
+    best = mkdr.find_predictive_directions(
         eigenvectors, responses, penalty=PENALTY, regularised=regularised
     )
     assert best.objective[-1] <= found.objective[-1] * (1.0 + 1e-6)
@@ -120,20 +112,20 @@ def test_algorithm_1_as_printed(regularised, unit):
 def test_features_of_a_response_kernel_have_its_centred_matrix_and_what_cannot_be_used():
     responses = np.random.default_rng(8).standard_normal((12, 2))
     kernel = np.exp(-np.array([[np.sum((a - b) ** 2) for b in responses] for a in responses]))
-    features = response_features(kernel)
+    features = mkdr.response_features(kernel)
     centring = np.eye(12) - 1.0 / 12
     np.testing.assert_allclose(features @ features.T, centring @ kernel @ centring, atol=1e-12)
-    assert response_features(responses @ responses.T).shape == (12, 2)
+    assert mkdr.response_features(responses @ responses.T).shape == (12, 2)
     same, spoilt = np.full((12, 2), 0.1), np.where(responses > 0.0, responses, np.nan)
     for make, given, words in (
-        (response_features, (kernel[:5],), 'finite'),
-        (response_features, (np.where(kernel < 1.0, kernel, np.nan),), 'finite'),
-        (response_features, (kernel + np.triu(kernel),), 'not symmetric'),
-        (response_features, (-kernel,), 'positive semidefinite'),
-        (Contrast, (features, responses, 0.0), 'penalty'),
-        (Contrast, (features, same, 1.0), 'responses are the same'),
-        (Contrast, (same, responses, 1.0), 'eigenvectors are the same'),
-        (Contrast, (features, spoilt, 1.0), 'not finite'),
+        (mkdr.response_features, (kernel[:5],), 'finite'),
+        (mkdr.response_features, (np.where(kernel < 1.0, kernel, np.nan),), 'finite'),
+        (mkdr.response_features, (kernel + np.triu(kernel),), 'not symmetric'),
+        (mkdr.response_features, (-kernel,), 'positive semidefinite'),
+        (mkdr.Contrast, (features, responses, 0.0), 'penalty'),
+        (mkdr.Contrast, (features, same, 1.0), 'responses are the same'),
+        (mkdr.Contrast, (same, responses, 1.0), 'eigenvectors are the same'),
+        (mkdr.Contrast, (features, spoilt, 1.0), 'not finite'),
     ):
         with pytest.raises(InputError, match=words):
             make(*given)
@@ -147,7 +139,7 @@ def test_planted_directions_are_found():
     planted[7, 1] = 0.5
     planted[1, 2] = 0.1
     responses = 40.0 * (vectors @ planted + 0.01 * rng.standard_normal((400, 3)))
-    found = find_predictive_directions(vectors, responses)
+    found = mkdr.find_predictive_directions(vectors, responses)
     assert found.rank == 3
     assert found.directions[:, 0] @ planted[:, 0] < -0.99, 'the largest entry is positive'
     assert found.directions[7, 1] > 0.99
@@ -155,7 +147,7 @@ def test_planted_directions_are_found():
     assert found.predictive_eigenvectors(3).tolist() == [2, 7, 5]
     np.testing.assert_allclose(found.strengths[:3] * 1.6, [1.0, 0.5, 0.1], atol=0.05)
     responses[:, 2] *= 0.01
-    assert find_predictive_directions(vectors, responses).rank == 2
+    assert mkdr.find_predictive_directions(vectors, responses).rank == 2
 
 
 PENALTY_MAP = 1e-2
@@ -168,22 +160,21 @@ POSITIONS = POSITIONS + 0.05 * RNG.normal(size=POSITIONS.shape)
 def kernel_regression(known: np.ndarray, wanted: np.ndarray, asked: np.ndarray) -> np.ndarray:
     """Predict with the Gram matrix of what the directions leave of the coordinates."""
     mean = known.mean(axis=0)
-    found = find_predictive_directions(
+    found = mkdr.find_predictive_directions(
         known - mean, wanted, penalty=PENALTY_MAP, tolerance=1e-3, most_steps=30
     )
     strengths = found.strengths[: found.rank]
     theta = found.directions @ np.diag(strengths) @ found.directions.T
     theta = theta * known.shape[1] / np.linalg.norm(known - mean) ** 2
     gram = (known - mean) @ theta @ (known - mean).T
-    weights = np.linalg.solve(
-        gram + PENALTY_MAP * np.eye(len(known)), wanted - wanted.mean(axis=0)
-    )
+    ridge = PENALTY_MAP * np.eye(len(known))
+    weights = np.linalg.solve(gram + ridge, wanted - wanted.mean(axis=0))
     predicted = (asked - mean) @ theta @ (known - mean).T @ weights
     return np.asarray(predicted + wanted.mean(axis=0))
 
 
 def test_positions_are_those_of_kernel_ridge_regression():
-    found = fit_position_map(COORDINATES[:30], POSITIONS[:30], PENALTY_MAP)
+    found = mkdr.fit_position_map(COORDINATES[:30], POSITIONS[:30], PENALTY_MAP)
     expected = kernel_regression(COORDINATES[:30], POSITIONS[:30], COORDINATES)
     np.testing.assert_allclose(found(COORDINATES), expected, atol=1e-9)
     assert np.abs(expected[30:] - POSITIONS[30:]).max() < 0.3
@@ -194,7 +185,7 @@ def test_positions_are_those_of_kernel_ridge_regression():
         kept = np.setdiff1d(np.arange(40), out)
         expected = kernel_regression(COORDINATES[kept], POSITIONS[kept], COORDINATES[out])
         squares.append(((expected - POSITIONS[out]) ** 2).sum(axis=1))
-    error_m = cross_validated(COORDINATES, POSITIONS, PENALTY_MAP)
+    error_m = mkdr.cross_validated(COORDINATES, POSITIONS, PENALTY_MAP)
     assert error_m == pytest.approx(np.sqrt(np.mean(squares)), rel=1e-9)
 
 
@@ -207,13 +198,13 @@ def test_reach_is_that_of_what_is_left_out():
     reach = 2.0 * np.quantile(nearest, 0.95)
     away = np.array([[reach * 0.999], [reach * 1.001]]) * [[1.0, 0, 0, 0, 0, 0]]
     outermost = COORDINATES[np.argmax(COORDINATES[:, 0])]
-    assert within_reach(COORDINATES, outermost + away).tolist() == [True, False]
+    assert mkdr.within_reach(COORDINATES, outermost + away).tolist() == [True, False]
 
 
 @pytest.mark.parametrize('same', ['coordinates', 'positions'])
 def test_what_does_not_vary_gives_the_mean(same):
     coordinates = np.full_like(COORDINATES, 0.1) if same == 'coordinates' else COORDINATES
     positions = np.full_like(POSITIONS, 1e5 / 3.0) if same == 'positions' else POSITIONS
-    found = fit_position_map(coordinates, positions, PENALTY_MAP)
+    found = mkdr.fit_position_map(coordinates, positions, PENALTY_MAP)
     mean = np.broadcast_to(positions.mean(axis=0), positions.shape)
     np.testing.assert_allclose(found(COORDINATES), mean, rtol=1e-12)

@@ -8,19 +8,7 @@ import naive
 import numpy as np
 import pytest
 
-from two_manifold_ros.hse_hmm.readout import (
-    ADDED,
-    calibrate,
-    Calibration,
-    calibration_factors,
-    CHI_SQUARE,
-    fit_ridge,
-    floors,
-    second_moments,
-    SharpenedReadout,
-    tempered,
-    training_targets,
-)
+from two_manifold_ros.hse_hmm import readout as readouts
 
 
 @given(
@@ -32,7 +20,7 @@ def test_every_target(lengths, horizons):
     places = [(s, t) for s, length in enumerate(lengths) for t in range(length)]
     whole = np.array([(s, t**2.0) for s, t in places]).reshape(-1, 2)
     tracks = np.split(whole, np.cumsum(lengths)[:-1])
-    found = training_targets(tracks, np.arange(sum(lengths)), horizons, 0.5)
+    found = readouts.training_targets(tracks, np.arange(sum(lengths)), horizons, 0.5)
     assert found.shape == (sum(lengths), len(horizons) + 1, 2)
     for (s, t), targets in zip(places, found, strict=True):
         for horizon, target in zip(horizons, targets[:-1], strict=True):
@@ -48,7 +36,7 @@ def test_unknown_targets_are_passed_over():
     values = np.random.default_rng(0).normal(size=(40, 3, 2)) * [5.0, 2.0] + [100.0, -3.0]
     values[::3, 0, 1] = np.nan
     values[:, 2] = np.nan
-    means, covariances = second_moments(values)
+    means, covariances = readouts.second_moments(values)
     for column, known in ((0, values[np.arange(40) % 3 > 0, 0]), (1, values[:, 1])):
         off = known - known.mean(axis=0)
         np.testing.assert_allclose(means[column], known.mean(axis=0))
@@ -71,20 +59,20 @@ def penalised_least_squares(states: np.ndarray, wanted: np.ndarray) -> np.ndarra
 
 
 def test_coefficients_and_covariances():
-    readout = fit_ridge(STATES, TARGETS)
+    readout = readouts.fit_ridge(STATES, TARGETS)
     means, covariances = readout.read(np.empty(0), STATES[7])
     for column in range(3):
         expected = penalised_least_squares(STATES, TARGETS[:, column])
         np.testing.assert_allclose(readout.coefficients[column].T, expected, atol=1e-9)
         np.testing.assert_allclose(means[column], STATES[7] @ expected, atol=1e-9)
         residuals = TARGETS[:, column] - STATES @ expected
-        spread = residuals.T @ residuals / 80 + floors(TARGETS)[column] * np.eye(2)
+        spread = residuals.T @ residuals / 80 + readouts.floors(TARGETS)[column] * np.eye(2)
         np.testing.assert_allclose(covariances[column], spread, atol=1e-9)
     # Unknown targets are passed over.
     targets, known = TARGETS.copy(), np.r_[0:10, 40:80]
     targets[10:40, 1, 0] = np.nan
     expected = penalised_least_squares(STATES[known], TARGETS[known, 1])
-    found = fit_ridge(STATES, targets).coefficients[1].T
+    found = readouts.fit_ridge(STATES, targets).coefficients[1].T
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
@@ -97,7 +85,7 @@ STATE = np.empty(0)
 
 
 def test_moments():
-    readout, least = SharpenedReadout(TARGETS_SHARP), floors(TARGETS_SHARP)
+    readout, least = readouts.SharpenedReadout(TARGETS_SHARP), readouts.floors(TARGETS_SHARP)
     for _ in range(20):
         weights = RNG_SHARP.normal(size=N) * 0.1
         heard = np.where(weights > 0.1 * weights.max(), weights, 0.0)
@@ -105,9 +93,8 @@ def test_moments():
         for column, known in ((0, N), (1, 50), (2, N)):
             mean, spread = naive.sharpened(heard[:known], TARGETS_SHARP[:known, column])
             np.testing.assert_allclose(means[column], mean, rtol=1e-12)
-            np.testing.assert_allclose(
-                covariances[column], spread + least[column] * np.eye(2), atol=1e-10
-            )
+            wanted = spread + least[column] * np.eye(2)
+            np.testing.assert_allclose(covariances[column], wanted, atol=1e-10)
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=N, max_size=N), st.floats(1e-12, 1e3))
@@ -115,10 +102,12 @@ def test_moments():
 @example([-1.0] * N, 1.0)
 @example([1e6] + [-1e6] * (N - 1), 1e3)
 def test_inside_the_hull_and_finite(values, scale):
-    means, covariances = SharpenedReadout(TARGETS_SHARP).read(scale * np.array(values), STATE)
+    readout = readouts.SharpenedReadout(TARGETS_SHARP)
+    means, covariances = readout.read(scale * np.array(values), STATE)
     assert np.isfinite(means).all()
     assert np.isfinite(covariances).all()
-    assert (np.linalg.eigvalsh(covariances).min(axis=1) > 0.5 * floors(TARGETS_SHARP)).all()
+    least = np.linalg.eigvalsh(covariances).min(axis=1)
+    assert (least > 0.5 * readouts.floors(TARGETS_SHARP)).all()
     angles = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
     for direction in np.stack([np.cos(angles), np.sin(angles)], axis=1):
         reach = np.nanmax(TARGETS_SHARP @ direction, axis=0)
@@ -126,9 +115,9 @@ def test_inside_the_hull_and_finite(values, scale):
 
 
 def test_calibrated_covariances():
-    readout, weights = SharpenedReadout(TARGETS_SHARP), RNG_SHARP.normal(size=N)
+    readout, weights = readouts.SharpenedReadout(TARGETS_SHARP), RNG_SHARP.normal(size=N)
     means, covariances = readout.read(weights, STATE)
-    calibration = Calibration(np.array([0.0, 0.3, 7.0]), np.array([0.5, 1.0, 4.0]))
+    calibration = readouts.Calibration(np.array([0.0, 0.3, 7.0]), np.array([0.5, 1.0, 4.0]))
     found_means, found = readout.calibrated(calibration).read(weights, STATE)
     np.testing.assert_array_equal(found_means, means)
     for column, (added, factor) in enumerate([(0.0, 0.5), (0.3, 1.0), (7.0, 4.0)]):
@@ -136,12 +125,12 @@ def test_calibrated_covariances():
         np.testing.assert_allclose(found[column], wanted, rtol=1e-12)
     # Far from the origin no digits are lost.
     one, other = (
-        SharpenedReadout(TARGETS_SHARP[:, :1] + away).read(weights, STATE)[1]
+        readouts.SharpenedReadout(TARGETS_SHARP[:, :1] + away).read(weights, STATE)[1]
         for away in ([-300.0, 20.0], [4e5, 5e6])
     )
     np.testing.assert_allclose(other, one, atol=1e-7)
     # One calibration takes the place of another.
-    again = readout.calibrated(calibration).calibrated(Calibration.none(3))
+    again = readout.calibrated(calibration).calibrated(readouts.Calibration.none(3))
     np.testing.assert_array_equal(again.read(weights, STATE)[1], covariances)
     # Answers are the caller's.
     means += 1.0
@@ -155,26 +144,25 @@ COVARIANCES = ROOTS @ ROOTS.transpose(0, 2, 1)
 
 
 def whiten_back(white: np.ndarray) -> np.ndarray:
-    """Give white errors the covariances above."""
     return (ROOTS @ white[..., None])[..., 0]
 
 
 def test_each_target_by_its_known_errors():
-    np.testing.assert_allclose(CHI_SQUARE, [2.278869, 5.991465], atol=1e-6)
+    np.testing.assert_allclose(readouts.CHI_SQUARE, [2.278869, 5.991465], atol=1e-6)
     errors = np.stack(
         [whiten_back(scale * RNG_CAL.normal(size=(N_CAL, 2))) for scale in (1, 2, 3)], 1
     )
     errors[19:, 0] = np.nan
     errors[::2, 1, 0] = np.nan
     covariances = np.repeat(COVARIANCES[:, None], 3, axis=1)
-    factors = calibration_factors(errors, covariances, np.zeros(3))
+    factors = readouts.calibration_factors(errors, covariances, np.zeros(3))
     assert factors[0] == 1.0
     np.testing.assert_allclose(factors[1:], [4.0, 9.0], rtol=0.1)
     # Of one error less nothing is learned, nor is anything added.
-    found = calibrate(errors[:, :1], covariances[:, :1], 1.0)
+    found = readouts.calibrate(errors[:, :1], covariances[:, :1], 1.0)
     assert (found.added.tolist(), found.factors.tolist()) == ([0.0], [1.0])
     errors[19, 0] = 0.0
-    assert calibration_factors(errors, covariances, np.zeros(3))[0] != 1.0
+    assert readouts.calibration_factors(errors, covariances, np.zeros(3))[0] != 1.0
 
 
 @pytest.mark.parametrize('scale', [0.7, 1.0, 3.0])
@@ -185,13 +173,15 @@ def test_noise_of_the_references_is_no_error_of_the_filter(scale):
     true = whiten_back(scale * generator.normal(size=(N_CAL, 2)))[wide]
     errors = true + np.sqrt(noise) * generator.normal(size=true.shape)
     covariances = COVARIANCES[wide]
-    (factor,) = calibration_factors(errors[:, None], covariances[:, None], np.array([noise]))
+    (factor,) = readouts.calibration_factors(
+        errors[:, None], covariances[:, None], np.array([noise])
+    )
     assert factor == pytest.approx(scale**2, rel=0.1)
     # One by one, for factors beside each other: on the geometric mean the shares are held.
     tried = np.geomspace(0.5 * factor, 2.0 * factor, 60)
     inside = [np.linalg.inv(one * covariances + noise * np.eye(2)) for one in tried]
     squares = [np.einsum('ni,nij,nj->n', errors, each, errors) for each in inside]
-    held = np.less_equal.outer(squares, CHI_SQUARE).mean(axis=1)
+    held = np.less_equal.outer(squares, readouts.CHI_SQUARE).mean(axis=1)
     found = [np.interp(level, held[:, k], tried) for k, level in enumerate((0.68, 0.95))]
     assert factor == pytest.approx(np.sqrt(np.prod(found)), rel=0.02)
 
@@ -199,33 +189,33 @@ def test_noise_of_the_references_is_no_error_of_the_filter(scale):
 def test_noise_takes_half_of_an_axis_at_most_and_none_that_errors_contradict():
     errors = whiten_back(np.random.default_rng(9).normal(size=(N_CAL, 2)))[:, None]
     covariances = COVARIANCES[:, None]
-    usual = calibration_factors(errors, covariances, np.zeros(1))
+    usual = readouts.calibration_factors(errors, covariances, np.zeros(1))
     middle = np.median(np.square(errors).sum(axis=2)) / (2.0 * np.log(2.0))
     shares = [
-        calibration_factors(errors, covariances, np.array([share * middle]))[0] / usual[0]
+        readouts.calibration_factors(errors, covariances, np.array([share * middle]))[0] / usual[0]
         for share in (0.89, 1.0, 1.11)
     ]
     # No step: both are estimates.
     np.testing.assert_allclose(shares, [0.25, 0.625, 1.0], rtol=1e-6)
     # A shrinking is believed as far as the errors are independent.
     factors = np.array([0.25, 1.0, 4.0])
-    np.testing.assert_allclose(tempered(factors, 0.0), [1.0, 1.0, 4.0])
-    np.testing.assert_allclose(tempered(factors, 20.0), [0.5, 1.0, 4.0])
-    np.testing.assert_allclose(tempered(factors, 1e9), factors, rtol=1e-6)
+    np.testing.assert_allclose(readouts.tempered(factors, 0.0), [1.0, 1.0, 4.0])
+    np.testing.assert_allclose(readouts.tempered(factors, 20.0), [0.5, 1.0, 4.0])
+    np.testing.assert_allclose(readouts.tempered(factors, 1e9), factors, rtol=1e-6)
 
 
 def test_the_smallest_ellipses_that_hold_their_share_are_chosen():
     """Against a search in Cartesian coordinates, with determinants."""
     errors = whiten_back(RNG_CAL.standard_t(3.0, size=(N_CAL, 2)))[:200] + 0.3
     covariances = COVARIANCES[:200]
-    tried = [0.0, *np.quantile(0.5 * np.square(errors).sum(axis=1), ADDED)]
+    tried = [0.0, *np.quantile(0.5 * np.square(errors).sum(axis=1), readouts.ADDED)]
     sizes, factors = [], []
     for added in tried:
         whole = covariances + added * np.eye(2)
-        one = calibration_factors(errors[:, None], whole[:, None], np.zeros(1))[0]
+        one = readouts.calibration_factors(errors[:, None], whole[:, None], np.zeros(1))[0]
         factors.append(one)
         sizes.append(np.mean([np.log(np.linalg.det(one * each)) for each in whole]))
     best = int(np.argmin(sizes))
-    found = calibrate(errors[:, None], covariances[:, None], 1e12)
+    found = readouts.calibrate(errors[:, None], covariances[:, None], 1e12)
     np.testing.assert_allclose(found.added, [tried[best]], rtol=1e-9)
     np.testing.assert_allclose(found.factors, [factors[best]], rtol=1e-6)

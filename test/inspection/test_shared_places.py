@@ -28,11 +28,7 @@ from two_manifold_ros.inspection.coverage import (
     survey_bags,
     survey_recording,
 )
-from two_manifold_ros.inspection.shared_places import (
-    group_by_places,
-    LOOK_S,
-    sort_by_route,
-)
+from two_manifold_ros.inspection.shared_places import group_by_places, LOOK_S, sort_by_route
 from two_manifold_ros.recordings.reading import ReadingOptions
 from two_manifold_ros.recordings.recording import GeodeticOrigin, Recording
 from two_manifold_ros.recordings.satellite_fixes import in_plane
@@ -314,9 +310,8 @@ def test_lines_with_a_common_trunk_and_errands_in_a_yard_are_networks(share, mon
     found = sort_by_route(drives)
     assert names(found) == {'east': ['east', 'north', 'south']}
     assert [each.line for each in found['east']] == ['east', 'north', 'south']
-    errands = [
-        travel(yard_network(), Yard().errands(40, seed), seed=seed).recording for seed in range(3)
-    ]
+    yard = yard_network()
+    errands = [travel(yard, Yard().errands(40, seed), seed=seed).recording for seed in range(3)]
     errands = [replace(each, name=f'day_{seed}') for seed, each in enumerate(errands)]
     found = sort_by_route(errands)
     assert names(found) == {'day_0': ['day_0', 'day_1', 'day_2']}
@@ -369,9 +364,7 @@ def test_given_names_are_lines_on_one_map_where_they_share_places_or_as_is_said(
         (['run_1.2', 'run_1.3/', 'run_1.4.mcap'], ['run_1.2', 'run_1.3', 'run_1.4']),
     ],
 )
-def test_routes_are_named_by_the_least_that_tells_bags_apart(
-    kart_drives, paths, expected, tmp_path, monkeypatch
-):
+def test_names_of_routes_tell_bags_apart(kart_drives, paths, expected, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for folder in ('run_1.2', 'run_1.3'):
         (tmp_path / folder).mkdir()

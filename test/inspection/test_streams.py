@@ -16,11 +16,7 @@ from two_manifold_ros.inspection.motion import count_laps, Laps, measure_motion
 from two_manifold_ros.inspection.positions import measure_positions, PositionReport, scale_of
 from two_manifold_ros.inspection.streams import advancing, measure_timing, Stretch
 from two_manifold_ros.recordings.reading import without_frozen
-from two_manifold_ros.recordings.recording import (
-    acceleration_unit,
-    Recording,
-    usual_gap_ns,
-)
+from two_manifold_ros.recordings.recording import acceleration_unit, Recording, usual_gap_ns
 from two_manifold_ros.ticks.segments import holes
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.training.train import train_model
@@ -289,9 +285,7 @@ def left_out(recording):
 @pytest.mark.parametrize(
     ('off_s', 'used'), [(0.0, slice(6)), (1.0, slice(6)), (0.0, slice(3, 6)), (0.0, slice(1, 2))]
 )
-def test_positions_that_stand_still_while_the_imu_drives_are_left_out(
-    drive, at, place, off_s, used
-):
+def test_positions_that_stand_while_the_imu_drives_are_left_out(drive, at, place, off_s, used):
     """At the beginning, in the middle, at the end, and for a whole lap, by any sensor."""
     recording = drive(seconds=60.0, late_s=off_s)
     recording = with_imu(recording, samples=recording.imu.samples[:, used])

@@ -106,7 +106,6 @@ def everything(part: object) -> Iterator[Remembered]:
 
 
 def named(description: Remembered, kind: str) -> list[Any]:
-    """Return all objects whose class has this name."""
     return [part for part in everything(description) if type(part).__name__ == kind]
 
 

@@ -12,7 +12,6 @@ from two_manifold_ros.loggers.reading import read_log
 
 
 def read(*paths: Path, columns: str = '') -> to_bag.Drive:
-    """Return the drive in files."""
     return to_bag.drive_of(read_log(paths, parse_columns(columns)))
 
 

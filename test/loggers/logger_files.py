@@ -36,7 +36,6 @@ class Drive:
 
 
 def drive(length_s: float = 60.0) -> Drive:
-    """Return a drive, the same each time."""
     seconds = np.arange(0.0, length_s, 0.05)
     # Two straights with a bend each: the heading turns at a rate that changes.
     rate = 0.25 + 0.2 * np.sin(0.25 * seconds)

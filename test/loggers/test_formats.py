@@ -310,7 +310,6 @@ def test_xrk_files_are_read_by_their_library(tmp_path, monkeypatch, capsys):
 
 
 def log_of(made: Drive) -> Log:
-    """Return the log of a drive."""
     samples = zip(IMU_ROLES, made.imu.T, strict=True)
     channels = {role: Channel(made.stamps, values) for role, values in samples}
     fixes = zip(FIX_ROLES, made.fixes.T, strict=True)

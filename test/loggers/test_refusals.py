@@ -24,15 +24,13 @@ ODD = (b'', b',', b' ', b'-', b'1e400', b'99999999999', b'[data]', b'"', b'\xff'
 
 @cache
 def content_of(name: str) -> bytes:
-    """Return a file of a format."""
     writer, file = WRITERS[name]
     with TemporaryDirectory() as folder:
         return writer(Path(folder) / file, drive(3.0)).read_bytes()
 
 
-CHANGE = st.tuples(
-    st.floats(0, 1), st.integers(0, 12), st.sampled_from(ODD) | st.binary(max_size=4)
-)
+PUT = st.sampled_from(ODD) | st.binary(max_size=4)
+CHANGE = st.tuples(st.floats(0, 1), st.integers(0, 12), PUT)
 
 
 @settings(max_examples=150, deadline=None)
@@ -79,9 +77,7 @@ def damaged(lines, numbers, damage, name):
 
 @pytest.mark.parametrize('name', WRITERS)
 @pytest.mark.parametrize('damage', ['torn', 'cells', *DAMAGES])
-def test_one_damaged_line_is_left_out_and_a_wrong_time_or_a_second_start_refused(
-    name, damage, tmp_path
-):
+def test_a_damaged_line_is_left_out_and_a_wrong_time_or_new_start_refused(name, damage, tmp_path):
     writer, file = WRITERS[name]
     path = writer(tmp_path / file, MADE)
     whole = read(path)

@@ -23,11 +23,7 @@ from two_manifold_ros.manifold.diffusion_map import (
 from two_manifold_ros.manifold.kernel_pca import GaussianKernel, LinearKernel
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap, LARGEST_GAIN, NearModes
 from two_manifold_ros.manifold.learner import Embedding, leading_modes, PointSet, Samples
-from two_manifold_ros.manifold.selection import (
-    check_extension,
-    FitTransform,
-    make_learner,
-)
+from two_manifold_ros.manifold.selection import check_extension, FitTransform, make_learner
 from two_manifold_ros.ticks.windows import WindowSet
 
 

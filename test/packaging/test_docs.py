@@ -38,9 +38,8 @@ def site(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp('site')
     options = ['-q', '-W', '--keep-going', '-j', '2', '-d', str(folder / 'read')]
     command = [sys.executable, '-m', 'sphinx', *options, str(checkout / 'docs')]
-    built = subprocess.run(
-        [*command, str(folder / 'html')], capture_output=True, text=True, check=False
-    )
+    command += [str(folder / 'html')]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
     return folder / 'html'
 
@@ -130,9 +129,7 @@ def same(shown: str, printed: str) -> bool:
 
 
 @pytest.mark.slow
-def test_the_tutorial_and_the_examples_print_what_they_show(
-    checkout, tmp_path, monkeypatch, capsys
-):
+def test_the_tutorial_and_examples_print_what_they_show(checkout, tmp_path, monkeypatch, capsys):
     """All of it in one process: a second of imports each would be half of the time."""
     for name in ('matplotlib', 'rich', 'rosbags', 'sklearn'):
         pytest.importorskip(name)

@@ -66,9 +66,7 @@ def test_pip_installs_all_sources_and_data_files_and_commands_where_ros2_run_loo
         assert run(tmp_path / LIB / node, '--ros-args', 'a b', cwd=tmp_path) == '2 a b\n'
 
 
-def test_colcon_installs_the_data_files_and_its_own_scripts_where_ros2_run_looks(
-    colcon_workspace, data_files
-):
+def test_colcon_installs_data_files_and_scripts_where_ros2_run_looks(colcon_workspace, data_files):
     prefix = colcon_workspace / 'install' / 'two_manifold_ros'
     assert [name for name in data_files if not (prefix / name).is_file()] == []
     folder = prefix / LIB

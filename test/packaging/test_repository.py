@@ -30,7 +30,6 @@ INVENTED = {'benchmarks/bench_NAME.py'}
 
 @pytest.fixture(scope='module')
 def texts(checkout: Path) -> dict[str, str]:
-    """All text files under version control, by name."""
     listing = 'git', 'ls-files', '-z', '--cached', '--others', '--exclude-standard'
     try:
         names = subprocess.check_output(listing, cwd=checkout, text=True).split('\0')

@@ -25,7 +25,6 @@ class Tab:
         self.page = page
 
     def columns(self, name: str) -> dict[str, list[Any]]:
-        """Return the data of a source."""
         code = f"""(name) => Object.fromEntries(Object.entries(({MODEL})(name).data)
             .map(([key, values]) => [key, Array.from(values)]))"""
         found: dict[str, list[Any]] = self.page.evaluate(code, name)
@@ -42,7 +41,6 @@ class Tab:
         )
 
     def text(self, selector: str) -> str:
-        """Return the words of an element."""
         return ' '.join(str(self.page.locator(selector).first.inner_text()).split())
 
 

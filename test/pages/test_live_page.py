@@ -27,7 +27,6 @@ TURN_S = 20.0
 
 
 def place(seconds: float) -> np.ndarray:
-    """Return where the vehicle is on its circle."""
     angle = 2.0 * math.pi * seconds / TURN_S
     return np.array([3.0 * math.cos(angle), 2.0 * math.sin(angle)])
 

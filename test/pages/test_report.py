@@ -22,14 +22,7 @@ from bokeh.models import ColumnDataSource
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.filtering.status import half_axis, Status
 from two_manifold_ros.inspection.inspecting import inspect_recording
-from two_manifold_ros.pages.drawing import (
-    envelope,
-    evenly,
-    outlines,
-    plot,
-    stretches,
-    worst_of_bins,
-)
+from two_manifold_ros.pages import drawing
 from two_manifold_ros.pages.report import Figure, Heading, page_of, write_page
 from two_manifold_ros.pages.sections import inspection_sections, run_sections
 from two_manifold_ros.typing import Table
@@ -38,13 +31,8 @@ MOST_BYTES = 2_000_000
 
 
 def test_a_page_has_all_parts_in_their_order_loads_nothing_and_draws_in_single_precision():
-    drawn = plot('time (s)', 'error (m)', name='curve')
-    columns = {
-        't': np.ones(2),
-        'ring': [np.ones(3)] * 2,
-        'count': np.arange(2),
-        'state': ['a'] * 2,
-    }
+    drawn = drawing.plot('time (s)', 'error (m)', name='curve')
+    columns = {'t': np.ones(2), 'ring': [np.ones(3)] * 2, 'n': np.arange(2), 'state': ['a'] * 2}
     source = ColumnDataSource(dict(columns))
     drawn.line('t', 't', source=source)
     parts = [
@@ -62,7 +50,7 @@ def test_a_page_has_all_parts_in_their_order_loads_nothing_and_draws_in_single_p
     assert not re.search(r'@import|url\(\s*["\']?https?:', html)
     assert len(html) < MOST_BYTES
     assert source.data['t'].dtype == source.data['ring'][0].dtype == np.float32
-    assert source.data['count'] is columns['count']
+    assert source.data['n'] is columns['n']
     assert source.data['state'] == columns['state']
 
 
@@ -155,7 +143,7 @@ SERIES = arrays(np.float64, st.integers(1, 300), elements=st.floats(-1e3, 1e3) |
 def test_an_outline_is_where_the_mahalanobis_distance_is_that_of_95_percent():
     covariances = np.array([[[4.0, 1.0], [1.0, 2.0]], [[0.01, 0.0], [0.0, 9.0]]])
     positions = np.array([[1.0, 2.0], [-3.0, 0.5]])
-    rings = outlines(positions, covariances, 2000)
+    rings = drawing.outlines(positions, covariances, 2000)
     for position, covariance, ring in zip(positions, covariances, rings, strict=True):
         away = ring - position
         squared = np.einsum('ni,ij,nj->n', away, np.linalg.inv(covariance), away)
@@ -166,13 +154,13 @@ def test_an_outline_is_where_the_mahalanobis_distance_is_that_of_95_percent():
 
 @given(SERIES, st.integers(2, 50))
 def test_what_is_drawn_in_few_points_hides_no_peak(values, most):
-    chosen = worst_of_bins(values, most)
+    chosen = drawing.worst_of_bins(values, most)
     assert len(chosen) <= most
     assert np.array_equal(chosen, np.unique(chosen))
     if np.isfinite(values).any():
         assert np.nanmax(values[chosen]) == np.nanmax(values)
     rows = np.stack([values, -values], axis=1)
-    seconds, curves = envelope(np.arange(len(values), dtype=float), rows, most)
+    seconds, curves = drawing.envelope(np.arange(len(values), dtype=float), rows, most)
     assert len(curves) == len(seconds) <= most
     assert (np.diff(seconds) >= 0).all()
     if np.isfinite(values).any():
@@ -182,13 +170,13 @@ def test_what_is_drawn_in_few_points_hides_no_peak(values, most):
 
 @given(st.lists(st.integers(0, 3), max_size=60), st.integers(1, 50))
 def test_stretches_are_the_runs_of_equal_codes_and_what_is_drawn_evenly_has_both_ends(codes, most):
-    parts = stretches(codes)
+    parts = drawing.stretches(codes)
     assert [code for first, last in parts for code in codes[first:last]] == codes
     assert all(len(set(codes[first:last])) == 1 for first, last in parts)
     for (_, last), (first, _) in pairwise(parts):
         assert last == first
         assert codes[last - 1] != codes[first]
-    count, chosen = len(codes), evenly(len(codes), most)
+    count, chosen = len(codes), drawing.evenly(len(codes), most)
     assert len(chosen) == min(count, most)
     assert np.array_equal(chosen, np.unique(chosen))
     if count and most > 1:

@@ -33,7 +33,6 @@ WITHOUT_POSITIONS = ReadingOptions(need_positions=False)
 
 
 def file_of(bag: Path) -> Path:
-    """Return the one storage file of a bag."""
     return next(each for each in bag.iterdir() if each.suffix in {'.mcap', '.db3'})
 
 
@@ -79,7 +78,6 @@ Make = Callable[[Path], Path]
 
 
 def file(name: str, content: str = '') -> Make:
-    """Return what makes a file."""
 
     def make(folder: Path) -> Path:
         (folder / name).write_text(content)
@@ -89,7 +87,6 @@ def file(name: str, content: str = '') -> Make:
 
 
 def metadata(content: str) -> Make:
-    """Return what makes a folder that holds nothing but metadata."""
     return lambda folder: file('metadata.yaml', content)(folder).parent
 
 
@@ -99,7 +96,6 @@ def pipe(folder: Path) -> Path:
 
 
 def database_after(statement: str) -> Make:
-    """Return what makes a database of one topic and changes it."""
 
     def make(folder: Path) -> Path:
         path = file_of(write_messages(folder / 'bag', ('/imu', IMU, 1, {}), storage='sqlite3'))
@@ -131,7 +127,6 @@ def ros_2_bag(*messages: bytes) -> Make:
 
 
 def cut(whole: Path, share: float = 0.7) -> Path:
-    """Keep the first part of a file only."""
     content = whole.read_bytes()
     whole.write_bytes(content[: int(share * len(content))])
     return whole
@@ -163,9 +158,7 @@ def test_one_sentence_names_path_cause_and_cure(tmp_path, words, make):
     assert words in refusal(make(tmp_path), ReadingOptions())
 
 
-def test_a_packed_file_that_is_cut_and_a_bomb_in_one_or_in_a_message(
-    tmp_path, ellipse_bag, monkeypatch
-):
+def test_a_packed_file_that_is_cut_and_a_bomb_in_it_or_inside(tmp_path, ellipse_bag, monkeypatch):
     packed = tmp_path / 'bag.mcap.zstd'
     packed.write_bytes(zstd.compress(file_of(ellipse_bag).read_bytes()))
     assert len(read_recording(packed).imu.stamps) == 4800

@@ -61,9 +61,7 @@ def test_only_latched_topics_are_offered_as_transient_local(tmp_path):
 
 
 @pytest.mark.parametrize('step', ['open', 'add_connection', 'write', 'close'])
-def test_a_full_disk_is_named_and_nothing_stays_of_it_or_of_a_broken_run(
-    tmp_path, monkeypatch, step
-):
+def test_a_full_disk_is_named_and_nothing_stays_of_a_broken_run(tmp_path, monkeypatch, step):
     refused = r'bag: the bag cannot be written \(No space left on device\)'
     for failure, raised, words in (
         (OSError(28, 'No space left on device'), InputError, refused),

@@ -63,9 +63,7 @@ def test_the_first_valid_fix_is_the_origin_and_bad_ones_are_counted(read):
     assert recording.notes == ('6 of 8 messages on /fix are no valid fix and are left out.',)
 
 
-def test_bags_of_one_city_share_the_origin_of_the_first_and_those_of_another_one_of_their_own(
-    tmp_path,
-):
+def test_bags_of_one_city_share_the_origin_of_the_first_and_others_one_of_their_own(tmp_path):
     near = (48.0001, 11.0, 500.0, 0)
     there, on = (52.0, 13.0, 30.0, 0), (52.01, 13.0, 30.0, 0)
     places = {'a': [HERE, near], 'b': [there, on], 'c': [near, HERE], 'd': [on, there]}

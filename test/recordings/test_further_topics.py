@@ -51,7 +51,6 @@ def write(path: Path, outer_ns: int, inner_ns: int) -> Path:
 
 
 def options(field: str) -> ReadingOptions:
-    """Return how the IMU of the car is read."""
     return ReadingOptions(imu_topic='/car/state', imu_field=field, need_positions=False)
 
 
@@ -104,8 +103,6 @@ def test_definitions_run_no_code():
     types = types_with(typesys.Stores.ROS2_JAZZY, text, 'x_msgs/msg/X')
     assert [name for name, _ in types.fielddefs['x_msgs/msg/X'][1]] == ['a', 'c', 'd']
 
-
-pytest.importorskip('rosbags')
 
 LATER = 30_000_000
 """How much later than their stamps messages reach the bag, ns."""

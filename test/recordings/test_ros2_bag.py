@@ -143,7 +143,6 @@ class SequentialCompressionReader(SequentialReader):
 
 
 def stand_in() -> ModuleType:
-    """Return the module."""
     module = ModuleType('rosbag2_py')
     kinds = {kind.__name__: kind for kind in (Info, SequentialCompressionReader, SequentialReader)}
     plain = dict.fromkeys(('StorageFilter', 'StorageOptions'), SimpleNamespace)

@@ -8,12 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from two_manifold_ros.simulation.room_video import (
-    Room,
-    room_video,
-    RoomCamera,
-    RoomWalk,
-)
+from two_manifold_ros.simulation.room_video import Room, room_video, RoomCamera, RoomWalk
 
 EYE = np.array([2.3, -1.1, 1.5])
 

@@ -5,18 +5,7 @@
 import numpy as np
 import pytest
 
-from two_manifold_ros.ticks.rest import (
-    alike,
-    longest_runs,
-    longest_stuck,
-    Rest,
-    ROUNDING,
-    SLOW_SHARE,
-    spreads_along,
-    standing,
-    STANDS_S,
-    stretches_of,
-)
+from two_manifold_ros.ticks import rest as resting
 from two_manifold_ros.typing import Bools, Floats
 
 SEEN = np.random.default_rng(0).normal(size=(50, 3))
@@ -24,7 +13,7 @@ SEEN = np.random.default_rng(0).normal(size=(50, 3))
 
 @pytest.mark.parametrize('ticks', [2, 3, 20])
 def test_the_spread_is_that_of_the_newest_ticks(ticks):
-    found = spreads_along(SEEN, ticks)
+    found = resting.spreads_along(SEEN, ticks)
     assert np.isinf(found[: ticks - 1]).all()
     for tick in range(ticks - 1, len(SEEN)):
         newest = SEEN[tick - ticks + 1 : tick + 1]
@@ -32,12 +21,12 @@ def test_the_spread_is_that_of_the_newest_ticks(ticks):
 
 
 def test_observations_that_change_nothing_are_counted_and_what_is_forgotten_is_not_compared():
-    rest = Rest(3, 3)
+    rest = resting.Rest(3, 3)
     before = [rest.push(each) for each in SEEN[:7]]
     # Clearing forgets the last one too.
     rest.clear()
     assert [rest.push(each) for each in SEEN[:7]] == before
-    rest = Rest(4, 2)
+    rest = resting.Rest(4, 2)
     given = np.array([[0, 0], [0, 0], [0, 0], [0, 1], [0, 1], [2, 1], [2, 1]], dtype=float)
     assert [rest.push(each)[1] for each in given] == [0, 1, 2, 0, 1, 0, 1]
     rest.clear()
@@ -46,19 +35,19 @@ def test_observations_that_change_nothing_are_counted_and_what_is_forgotten_is_n
 
 def test_rounding_is_no_change_and_the_longest_run_of_each_channel_and_of_all():
     first = np.array([1.0, -2.0])
-    assert alike(first, first + 0.4 * ROUNDING)
-    assert not alike(first, first - 3.0 * ROUNDING)
-    assert not alike(first, np.full(2, np.nan))
+    assert resting.alike(first, first + 0.4 * resting.ROUNDING)
+    assert not resting.alike(first, first - 3.0 * resting.ROUNDING)
+    assert not resting.alike(first, np.full(2, np.nan))
     series = np.array([[1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0], np.arange(7.0), np.zeros(7)])
-    assert longest_runs(series).tolist() == [2, 0, 6]
-    assert longest_runs(series[:, :1]).tolist() == [0, 0, 0]
-    assert (longest_stuck(series), longest_stuck(series[:1])) == (0, 2)
+    assert resting.longest_runs(series).tolist() == [2, 0, 6]
+    assert resting.longest_runs(series[:, :1]).tolist() == [0, 0, 0]
+    assert (resting.longest_stuck(series), resting.longest_stuck(series[:1])) == (0, 2)
 
 
 def naive(track: Floats, slow_mps: float, most_m: float, period_s: float) -> Bools:
     """Return the ticks of windows in which a vehicle gets nowhere, each window by itself."""
     still = np.zeros(len(track), dtype=np.bool_)
-    for seconds in STANDS_S:
+    for seconds in resting.STANDS_S:
         width = max(round(seconds / period_s), 2) + 1
         for begin in range(len(track) - width + 1):
             window = track[begin : begin + width]
@@ -78,16 +67,16 @@ def test_standstills_are_those_of_each_window_by_itself(rate_hz, seed):
     track = np.cumsum(steps, axis=0) + draws.normal(0.0, 0.001, (len(speeds), 2))
     track[draws.random(len(track)) < 0.003] = np.nan
     known = track[np.isfinite(track).all(axis=1)]
-    most_m = SLOW_SHARE * float(np.linalg.norm(np.ptp(known, axis=0)))
-    (found,) = standing([track], 2.0, 1.0 / rate_hz)
-    every = naive(track, SLOW_SHARE * 2.0, most_m, 1.0 / rate_hz)
+    most_m = resting.SLOW_SHARE * float(np.linalg.norm(np.ptp(known, axis=0)))
+    (found,) = resting.standing([track], 2.0, 1.0 / rate_hz)
+    every = naive(track, resting.SLOW_SHARE * 2.0, most_m, 1.0 / rate_hz)
     assert every.any()
     assert not every.all()
     # The last metres before a standstill, and the first after, are driven: the rest is the same.
     assert not (found & ~every).any()
     assert found.sum() > 0.5 * every.sum()
-    nearby = round(2.0 * STANDS_S[-1] * rate_hz)
-    for begin, end in stretches_of(every & ~found):
-        edges = [edge for each in stretches_of(every) for edge in each]
+    nearby = round(2.0 * resting.STANDS_S[-1] * rate_hz)
+    for begin, end in resting.stretches_of(every & ~found):
+        edges = [edge for each in resting.stretches_of(every) for edge in each]
         assert min(abs(begin - edge) for edge in edges) <= nearby
         assert min(abs(end - edge) for edge in edges) <= nearby

@@ -10,17 +10,7 @@ import pytest
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
-from two_manifold_ros.ticks.segments import (
-    absurd_values,
-    cut_segments,
-    fit_channels,
-    largest_believable,
-    LIMIT_FACTOR,
-    only_near_fixes,
-    positions_at,
-    Segment,
-    usable_samples,
-)
+from two_manifold_ros.ticks import segments as cutting
 from two_manifold_ros.ticks.stamps import average_ticks
 from two_manifold_ros.typing import Floats, Ints
 
@@ -45,8 +35,8 @@ def recording(stamps: Ints, samples: Floats) -> Recording:
     return Recording('made up', ImuStream('/imu', '', stamps, samples, stamps), along_x(stamps))
 
 
-def cut(stamps: Ints, samples: Floats) -> tuple[list[Segment], Counter[str]]:
-    return cut_segments(recording(stamps, samples), PERIOD_NS, MAX_GAP_NS)
+def cut(stamps: Ints, samples: Floats) -> tuple[list[cutting.Segment], Counter[str]]:
+    return cutting.cut_segments(recording(stamps, samples), PERIOD_NS, MAX_GAP_NS)
 
 
 def even(count: int, begin: int = START_NS) -> Ints:
@@ -65,7 +55,7 @@ def test_one_stretch_is_one_segment():
     np.testing.assert_allclose(segment.positions[:, 0], 0.05 * np.arange(1, 21), atol=1e-12)
     assert counts['received'] == counts['used'] == 101
     bare = replace(recording(even(101), SAMPLES[:101]), positions=None)
-    (segment,), _ = cut_segments(bare, PERIOD_NS, MAX_GAP_NS)
+    (segment,), _ = cutting.cut_segments(bare, PERIOD_NS, MAX_GAP_NS)
     assert segment.positions.shape == (20, 2)
     assert np.isnan(segment.positions).all()
 
@@ -106,7 +96,7 @@ def test_what_shakes_is_the_variance_about_a_line_in_ticks_of_each_stretch_alone
     samples = SAMPLES[:40]
     stamps = 10**10 + 10**8 * np.arange(40)
     stamps[20:] += 10**10
-    segments, _ = cut_segments(recording(stamps, samples), 2 * 10**8, 10**9, spreads=True)
+    segments, _ = cutting.cut_segments(recording(stamps, samples), 2 * 10**8, 10**9, spreads=True)
     for part, segment in zip((samples[:20], samples[20:]), segments, strict=True):
         shaken = []
         for i in range(20):
@@ -145,7 +135,7 @@ HOLED = [each for each in THROTTLED if not (10_000 < each < 10_500 or 30_000 < e
 def test_positions_at_stamps(stamps, xs, asked, wanted):
     known, wished = (START_NS + np.array(each, dtype=np.int64) * 10**6 for each in (stamps, asked))
     stream = positions(known, np.array([xs, xs], dtype=float).T)
-    found = positions_at(stream, wished)
+    found = cutting.positions_at(stream, wished)
     np.testing.assert_allclose(found, np.stack([wanted, wanted], axis=1), atol=1e-12)
 
 
@@ -157,7 +147,7 @@ def test_a_stamp_of_two_moments_has_a_position_only_if_both_agree(*, looped):
     if not looped:
         stream.positions[400:, 0] += 2.0
     asked = START_NS + np.array([1, 3, 5], dtype=np.int64) * 10**9
-    found = positions_at(stream, asked)[:, 0]
+    found = cutting.positions_at(stream, asked)[:, 0]
     np.testing.assert_allclose(found, [1.0, 3.0 if looped else np.nan, 5.0 if looped else 7.0])
 
 
@@ -171,11 +161,11 @@ def test_a_stamp_of_two_moments_has_a_position_only_if_both_agree(*, looped):
 def test_absurd_samples_do_not_move_the_range(count, spoiled, value):
     clean, samples = SAMPLES[:count], SAMPLES[:count].copy()
     samples[spoiled, 2] = value
-    largest = largest_believable([samples])
+    largest = cutting.largest_believable([samples])
     assert (largest <= np.abs(clean).max(axis=0)).all()
     assert (largest >= np.quantile(np.abs(clean), 0.9, axis=0)).all()
     for limit in (largest, None):
-        absurd = absurd_values(samples, np.ones(count, dtype=np.bool_), limit).any(axis=1)
+        absurd = cutting.absurd_values(samples, np.ones(count, dtype=np.bool_), limit).any(axis=1)
         assert absurd[spoiled].all()
         assert not np.delete(absurd, spoiled).any()
 
@@ -184,7 +174,7 @@ def test_an_unmeasured_axis_is_zero_and_a_missing_value_is_not_usable():
     samples = SAMPLES[:10].copy()
     samples[:, 3] = np.inf
     samples[4, 0] = np.nan
-    usable, cleaned = usable_samples(samples)
+    usable, cleaned = cutting.usable_samples(samples)
     assert usable.tolist() == [index != 4 for index in range(10)]
     assert (cleaned[:, 3] == 0.0).all()
     np.testing.assert_array_equal(cleaned[usable][:, :3], samples[usable][:, :3])
@@ -198,21 +188,21 @@ LARGEST = np.array([8.0, 5.0, 9.9, 0.0, 5.0, 200.0])
 def test_channels_are_measured_over_all_segments():
     noise = np.random.default_rng(0).normal(size=(500, 6))
     values = MEANS + SCALES * (noise - noise.mean(axis=0)) / noise.std(axis=0)
-    whole = Segment(np.arange(500), values, np.zeros((500, 2)))
-    channels = fit_channels([whole.part(0, 120), whole.part(120, 500)], LARGEST)
+    whole = cutting.Segment(np.arange(500), values, np.zeros((500, 2)))
+    channels = cutting.fit_channels([whole.part(0, 120), whole.part(120, 500)], LARGEST)
     live = channels.live
     np.testing.assert_allclose(channels.mean, MEANS, atol=1e-12)
     np.testing.assert_allclose(channels.scale, SCALES, atol=1e-12)
     assert live.tolist() == [True, True, True, False, False, True]
     assert channels.dead_names == ('angular_velocity.x', 'angular_velocity.y')
-    wanted = LIMIT_FACTOR * (LARGEST + np.abs(MEANS))
+    wanted = cutting.LIMIT_FACTOR * (LARGEST + np.abs(MEANS))
     np.testing.assert_allclose(channels.limit[live], wanted[live])
     assert (channels.limit[~live] > 1e300).all()
     scaled = channels.standardise(values)
     np.testing.assert_allclose(scaled, (values - MEANS)[:, live] / SCALES[live], atol=1e-9)
     np.testing.assert_array_equal(channels.standardise(values[7]), scaled[7])
     with pytest.raises(InputError, match='no channel varies during training; record while'):
-        fit_channels([replace(whole, values=np.tile(MEANS, (500, 1)))], LARGEST)
+        cutting.fit_channels([replace(whole, values=np.tile(MEANS, (500, 1)))], LARGEST)
 
 
 @pytest.mark.parametrize(
@@ -231,10 +221,10 @@ def test_channels_are_measured_over_all_segments():
 )
 def test_only_ticks_near_a_fix_keep_their_position(fixes, reach, margin, kept):
     stamps = START_NS + 10 * np.arange(12)
-    segment = Segment(stamps, np.zeros((12, 6)), np.arange(24.0).reshape(12, 2))
+    segment = cutting.Segment(stamps, np.zeros((12, 6)), np.arange(24.0).reshape(12, 2))
     at = START_NS + np.nan_to_num(fixes, nan=20.0).astype(np.int64)
     places = np.zeros((len(at), 2)) + 0.0 * np.array(fixes)[:, None]
-    found = only_near_fixes(segment, positions(at, places), reach, margin)
+    found = cutting.only_near_fixes(segment, positions(at, places), reach, margin)
     assert np.flatnonzero(np.isfinite(found.positions).all(axis=1)).tolist() == kept
     np.testing.assert_array_equal(found.positions[kept], segment.positions[kept])
 
@@ -247,5 +237,5 @@ def test_a_position_with_a_wild_stamp_is_none(hz, wild_ns):
     without = stream.select(np.arange(len(stamps)) != index)
     moved = stamps + wild_ns * (np.arange(len(stamps)) == index)
     at = START_NS + np.arange(0, 20 * 10**9, 37_000_000)
-    found = positions_at(replace(stream, stamps=moved), at)
-    np.testing.assert_array_equal(found, positions_at(without, at))
+    found = cutting.positions_at(replace(stream, stamps=moved), at)
+    np.testing.assert_array_equal(found, cutting.positions_at(without, at))

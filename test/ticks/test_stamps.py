@@ -165,8 +165,7 @@ def run(stamps: list[int], span: int = SPAN) -> tuple[list[list[int]], list[int]
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 50)), max_size=80),
-    st.integers(1, 1000),
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 50)), max_size=80), st.integers(1, 1000)
 )
 def test_disorder_within_the_span_is_sorted_like_a_sort(course, scale):
     """Each sample arrives with a delay of at most the span; scale changes nothing."""

@@ -34,9 +34,8 @@ def test_no_window_crosses_a_seam(lengths, width):
 
 
 def flat_rows(windows: WindowSet) -> np.ndarray:
-    return np.array(
-        [windows.series[:, start : start + windows.width].T.ravel() for start in windows.starts]
-    )
+    series, width = windows.series, windows.width
+    return np.array([series[:, start : start + width].T.ravel() for start in windows.starts])
 
 
 def test_distances_to_some_and_pairs_are_of_different_windows_of_the_set():
