@@ -4,9 +4,8 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,17 +26,12 @@ from two_manifold_ros.progress import Progress
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.typing import Table
 
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
-
-MOST_COLUMNS = 4
-"""Horizons in the table; of more, so many evenly spread ones are shown."""
-
 
 def shown_comparison(comparison: Comparison) -> Iterator[str | Table]:
     """Yield the tables, and sentences on how to read them."""
     count, rate_hz = len(comparison.horizons), comparison.rate_hz
-    shown = np.linspace(0, count - 1, min(count, MOST_COLUMNS)).round().astype(int).tolist()
+    # Of more horizons, four evenly spread ones are shown.
+    shown = np.linspace(0, count - 1, min(count, 4)).round().astype(int).tolist()
     ticks = [comparison.horizons[column] for column in shown]
     rows = []
     for result in comparison.results:
@@ -98,8 +92,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         'stands for the spectral filter with it, kernels for each kernel in turn, paper-gaussian '
         'for paper with that kernel, tpsr for train --method tpsr',
     )
-    recordings = options.add_topics(parser)
-    options.add(recordings, '--position-lag', usual='auto', default='auto')
+    options.add(options.add_topics(parser), '--position-lag', usual='auto', default='auto')
     options.add(parser, '--json')
     group = parser.add_argument_group('every method')
     options.add_settings(group, 'rate_hz', 'window', 'horizons')

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 import math
 from typing import TYPE_CHECKING
@@ -29,8 +30,6 @@ from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from two_manifold_ros.model.model import ModelHead
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -26,7 +27,7 @@ from two_manifold_ros.inspection.coverage import (
     survey_bags,
     survey_recording,
 )
-from two_manifold_ros.model.model import atlas_of
+from two_manifold_ros.model.model import atlas_of, AtlasModel, ModelHead
 from two_manifold_ros.model.model_file import load_model, save_model
 from two_manifold_ros.progress import on_stderr, Progress, warn
 from two_manifold_ros.recordings.reading import open_bag, read_recording, ReadingOptions
@@ -38,10 +39,7 @@ from two_manifold_ros.training.train import train_model
 from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from two_manifold_ros.evaluation.drives import Fleet
-    from two_manifold_ros.model.model import AtlasModel, ModelHead
 
 
 MERGE_HELP = (

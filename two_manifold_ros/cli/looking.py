@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -24,8 +25,6 @@ from two_manifold_ros.training.summary import fleet_sentence
 from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from two_manifold_ros.model.model import ModelHead, TrainedModel
 
 
@@ -34,9 +33,6 @@ INSPECT_HELP = (
     'and positions, with a cure for each problem. For more than three bags a table has a line for '
     'each bag. A bag that cannot be read is named, and the others are inspected.'
 )
-
-MOST_IN_FULL = 3
-"""Reports that are shown in full: each fills a screen, and more are not read but compared."""
 
 
 def add_inspect(parser: ArgumentParser) -> None:
@@ -67,7 +63,8 @@ def run_inspect(args: Namespace) -> int:
     content: dict[str, Any] = {'recordings': [report.to_json() for report in reports]}
     content |= {'unread': {public(path): e for path, e in unread.items()}} if unread else {}
     shown = list(describe_all(reports))
-    if len(args.bags) <= MOST_IN_FULL:
+    # Each report fills a screen, and more are not read but compared.
+    if len(args.bags) <= 3:
         shown = []
         for report in reports:
             shown += describe(report)
@@ -86,9 +83,6 @@ def run_inspect(args: Namespace) -> int:
         options.answer(args, content, shown, verdict)
     return BAD_INPUT if unread else 0
 
-
-MOST_NAMES = len(IMU_CHANNELS)
-"""Channels that are named; a camera has hundreds, all named alike."""
 
 INFO_HELP = (
     'Check a model file and show what it was trained on and what it is. `--json` shows what was '
@@ -142,7 +136,9 @@ def _model_table(model: TrainedModel) -> Table:
     summary = model.summary
     seconds = ', '.join(f'{round(horizon / model.rate_hz, 2):g}' for horizon in model.horizons)
     names, origin, known = model.live_channels, model.origin, model.route_model
-    few = [*names[:MOST_NAMES], *['...'] * (len(names) > MOST_NAMES)]
+    # A camera has hundreds, all named alike.
+    most = len(IMU_CHANNELS)
+    few = [*names[:most], *['...'] * (len(names) > most)]
     lag = ''
     if model.frame_id != LAP_FRAME:
         lags = [row['corrected_s'] for row in summary['position_lag']]

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from argparse import Action, ArgumentTypeError, Namespace
+from argparse import _ArgumentGroup, Action, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from importlib import import_module
 import json
@@ -26,9 +27,6 @@ from two_manifold_ros.sources import expand, only_bag
 from two_manifold_ros.training.settings import FIELDS
 
 if TYPE_CHECKING:
-    from argparse import _ArgumentGroup, ArgumentParser
-    from contextlib import AbstractContextManager
-
     from two_manifold_ros.cli.verdict import Verdict
     from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.recordings.reading import ReadingOptions
@@ -247,17 +245,14 @@ def add_fleet(parser: ArgumentParser) -> _ArgumentGroup:
     return group
 
 
-_LISTED_WIDTH = 40
-"""Columns of names behind an option in the help, which has 80; more names follow in its words."""
-
-
 def add_settings(group: _ArgumentGroup | ArgumentParser, *names: str) -> None:
     """Add options of settings of a training; one that is not given leaves ``None``."""
     for name in names:
         about, default = FIELDS[name].about, FIELDS[name].default
         if isinstance(default, tuple):
             default = ','.join(map(str, default))
-        listed = len(','.join(about.choices)) > _LISTED_WIDTH
+        # The help has 80 columns; more names follow in its words.
+        listed = len(','.join(about.choices)) > 40
         names_too = f': {", ".join(about.choices)}' if listed else ''
         usual = about.usual if default is None else default
         group.add_argument(

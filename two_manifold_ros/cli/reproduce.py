@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 import json
 from pathlib import Path
 import sys
 import time
 from traceback import print_exception
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from two_manifold_ros.cli.options import add, answer
 from two_manifold_ros.errors import InputError
@@ -23,10 +24,6 @@ from two_manifold_ros.experiments.experiment import (
 )
 from two_manifold_ros.progress import print_wrapped, Progress
 from two_manifold_ros.typing import Table
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
 
 HELP = (
     'Run experiments of the papers again: each prints its claims beside the figures of the paper '

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from dataclasses import replace
 import math
@@ -29,13 +30,8 @@ from two_manifold_ros.recordings.recording import IMU_CHANNELS, IMU_UNITS, Recor
 from two_manifold_ros.typing import Table
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from two_manifold_ros.interface.assessment import Assessment
 
-
-LEAST_COUNTED = 0.5
-"""Share of the ticks on the route below which `vehicle` warns: the filter is rather off it."""
 
 LAPS_HELP = (
     'Run the filter of the node over recordings, each from a cold start, and time laps and '
@@ -204,7 +200,8 @@ def run_vehicle(args: Namespace) -> int:
     with Progress('measuring') as progress:
         measured = measure_vehicle(model, recordings, progress)
     share = measured.counted / measured.ticks
-    if share < LEAST_COUNTED:
+    # On fewer ticks the filter is rather off the route.
+    if share < 0.5:
         warn(
             f'the vehicle is believed to drive on the route on {share:.0%} of the ticks, so '
             'little is measured; give a drive of the route'
@@ -218,10 +215,7 @@ def run_vehicle(args: Namespace) -> int:
     for group, words in (
         ('angles_deg', [f'turned about {axis}, degrees' for axis in 'xyz']),
         ('scales', [f'scale error of {name}' for name in IMU_CHANNELS]),
-        (
-            'biases',
-            [f'bias of {each}' for each in units],
-        ),
+        ('biases', [f'bias of {each}' for each in units]),
     ):
         for k, what in enumerate(words):
             deviation = f'{numbers[f"{group}_std"][k]:.4f}'

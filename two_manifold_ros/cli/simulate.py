@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from argparse import ArgumentParser, Namespace
 
 from two_manifold_ros.cli.options import add, answer
 from two_manifold_ros.compilation import STORE
@@ -27,9 +27,6 @@ from two_manifold_ros.simulation.slot_car_run import (
     write_messages,
 )
 from two_manifold_ros.typing import Table
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
 
 HELP = 'Drive a simulated slot car and write its IMU and its positions into a rosbag2.'
 
@@ -126,8 +123,7 @@ def run_compile(args: Namespace) -> int:
         recording = run_to_recording(laps)
         # The filter of the paper runs the loops of the spectral one.
         for method in METHODS[:3]:
-            settings = TrainingSettings(method=method).at_one_rate()
-            model = train_model([recording], settings)
+            model = train_model([recording], TrainingSettings(method=method).at_one_rate())
             filtering = Filter(model)
             filtering.warm_up()
             if model.circuit is not None:

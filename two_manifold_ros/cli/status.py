@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
 from collections.abc import Collection, Mapping
 from contextlib import nullcontext, suppress
 from importlib import import_module
 import math
 from time import monotonic
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +22,6 @@ from two_manifold_ros.interface.messages import header, planar_covariance, pose_
 from two_manifold_ros.processes import until_ctrl_c
 from two_manifold_ros.progress import on_stderr
 
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
 HELP = (
     'Print a line for each running filter or updater node, with status, rates, and cause, and '
     'another one at each change. Needs ROS 2.'
@@ -32,8 +30,6 @@ _JSON_S = 2.0
 """A node reports once a second."""
 _GONE_S = 3.0
 """Silence after which a node is taken to be gone: one lost report is not enough."""
-_TROUBLES = 'swap_trouble', 'promotion_trouble', 'fixes_trouble'
-"""Keys of what the reason of the state leaves out."""
 _UNTIL = {
     'active': frozenset(each.value for each in Status),
     'published': frozenset(each.value for each in USABLE),
@@ -113,8 +109,6 @@ PLACE_HELP = (
     'Tell a running filter node where its vehicle is now, as the tool 2D Pose Estimate of rviz '
     'does: one message on its topic initialpose. The status is 1 if no node listens. Needs ROS 2.'
 )
-_YAW_VARIANCE = math.radians(15.0) ** 2
-"""Variance of a heading, rad^2, as in the message of rviz."""
 
 
 def add_place(parser: ArgumentParser) -> None:
@@ -139,7 +133,8 @@ def run_place(args: Namespace) -> int:
         raise InputError(msg)
     yaw, turned = 0.0, {}
     if math.isfinite(args.heading):
-        yaw, turned = math.radians(args.heading), {'yaw_variance': _YAW_VARIANCE}
+        # As sure as in the message of rviz.
+        yaw, turned = math.radians(args.heading), {'yaw_variance': math.radians(15.0) ** 2}
     covariance = planar_covariance(args.within**2 * np.eye(2), **turned)
     # Without a stamp and a frame it is of now, and on the map of the filter.
     pose = {'pose': pose_fields([args.x, args.y], yaw), 'covariance': covariance}
@@ -176,6 +171,8 @@ class StatusTable:
         if self.names and name not in self.names:
             self.others.add(name)
             return
+        # What the reason of the state leaves out.
+        troubles = 'swap_trouble', 'promotion_trouble', 'fixes_trouble'
         here: dict[str, Any] = {
             'level': Level(level).name if level in set(Level) else 'STALE',
             'status': values['status'],
@@ -184,7 +181,7 @@ class StatusTable:
             'input_rate_hz': None,
             'estimate_rate_hz': None,
             'nodes': nodes,
-            'trouble': next(filter(None, map(values.get, _TROUBLES)), ''),
+            'trouble': next(filter(None, map(values.get, troubles)), ''),
         }
         # Where one route alone is known there is none to name.
         here |= {'route': values['route']} if values.get('route') else {}

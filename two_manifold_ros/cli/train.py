@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -22,7 +23,7 @@ from two_manifold_ros.inspection.inspecting import inspect_recording, Report, tr
 from two_manifold_ros.inspection.lag import AUTO
 from two_manifold_ros.inspection.positions import LEAST_DRIVES
 from two_manifold_ros.inspection.shared_places import check_names, sort_by_route
-from two_manifold_ros.model.model import atlas_of
+from two_manifold_ros.model.model import atlas_of, ModelHead, TrainedModel
 from two_manifold_ros.model.model_file import save_model
 from two_manifold_ros.progress import on_stderr, Progress, warn
 from two_manifold_ros.training.settings import FIELDS, RouteSettings, TrainingSettings
@@ -30,9 +31,6 @@ from two_manifold_ros.training.summary import fleet_sentence
 from two_manifold_ros.training.train import train_model, with_one_rate, with_readout
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
-    from two_manifold_ros.model.model import ModelHead, TrainedModel
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Table
 

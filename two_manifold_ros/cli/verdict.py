@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
 import math
 import os
@@ -20,8 +21,6 @@ from two_manifold_ros.names import LAP_FRAME, OURS
 from two_manifold_ros.typing import Floats
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from two_manifold_ros.comparison.comparing import Comparison
     from two_manifold_ros.evaluation.drives import Total
     from two_manifold_ros.evaluation.evaluate import Evaluation
@@ -50,14 +49,8 @@ GRADES = (
 )  # fmt: skip
 """Words for recordings, each with the findings that deserve it, the most serious first."""
 
-SIDES = 10
-"""Squares along the larger side of the route: a vehicle is in one for half a second or more."""
-
 METRES = ((1e3, 'km'), (1.0, 'm'), (1e-2, 'cm'), (1e-3, 'mm'))
 SECONDS = ((1.0, 's'), (1e-3, 'ms'))
-
-MOST_NAMED = 3
-"""Bags that are named in a command to type."""
 
 FEWEST_SCORED = 20
 """Predictions; the least of errors on fewer is chance."""
@@ -297,7 +290,7 @@ def _percent(share: float) -> str:
 
 def _named(bags: Sequence[str]) -> str:
     """Return bags as a command names them: each, unless there are many."""
-    return shlex.join(bags) if len(bags) <= MOST_NAMED else 'THE_SAME_BAGS'
+    return shlex.join(bags) if len(bags) <= 3 else 'THE_SAME_BAGS'
 
 
 def _cure_of_poor(laps: float, look: str) -> str:
@@ -322,7 +315,8 @@ def _train(args: Namespace) -> str:
 
 def _worst_place(places: Floats, errors: Floats) -> tuple[str, float]:
     """Return the part of the route with the largest median error, and this error."""
-    side = float(np.ptp(places, axis=0).max()) / SIDES or 1.0
+    # Of squares in which a vehicle is for half a second or more.
+    side = float(np.ptp(places, axis=0).max()) / 10 or 1.0
     _, cells, counts = np.unique(
         np.floor(places / side), axis=0, return_inverse=True, return_counts=True
     )

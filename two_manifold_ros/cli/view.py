@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, ExitStack
@@ -33,8 +34,6 @@ from two_manifold_ros.sources import fetched, only_bag
 from two_manifold_ros.ticks.segments import positions_at
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-
     from bokeh.document import Document
 
     from two_manifold_ros.filtering.estimate import Estimate
@@ -46,8 +45,6 @@ HELP = (
     'with cause and cure. With MODEL BAG the filter runs over the bag and you can scrub through '
     'it. With --live it follows the running filter nodes. The page shows and never commands.'
 )
-_CHUNK = 500
-"""Estimates that reach the page at a time."""
 _KEPT_NS = 40_000_000
 """One estimate in so long is shown, twice as many as a page has pictures; of an hour 200 MB."""
 
@@ -69,8 +66,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     options.add(parser, '--from', '--until')
     parser.add_argument('--no-browser', action='store_true', help='do not open a browser')
-    recordings = options.add_topics(parser)
-    options.add(recordings, '--sensor-topic', usual='the topics of the training')
+    options.add(options.add_topics(parser), '--sensor-topic', usual='the topics of the training')
     group = parser.add_argument_group('address of the page')
     group.add_argument(
         '--host',
@@ -182,7 +178,8 @@ def filter_into(scene: Scene, vehicle: Vehicle, model: ModelHead, recording: Rec
         if last is None or each.status is not last.status or not 0 <= passed_ns < _KEPT_NS:
             last = each
             waiting.append((each, took))
-        if len(waiting) >= _CHUNK:
+        # They reach the page in chunks.
+        if len(waiting) >= 500:
             flush()
     flush()
 

@@ -168,16 +168,13 @@ def learning_curve(
 
 
 class _Stream:
-    """
-    Recordings one after the other, and moments at which the newest estimate is looked at.
-
-    Each look has its drive, the sample after which it is, its time over all recordings, s, the
-    true position, and the laps of ``lap_s`` seconds driven until then, or tenths of the whole.
-    """
+    """Recordings one after the other, and moments at which the newest estimate is looked at."""
 
     def __init__(self, recordings: Sequence[Recording]) -> None:
         look_hz = 20.0  # the tick of most models
         self.recordings = recordings
+        # Of each look: its drive, the sample before it, seconds over all recordings, the true
+        # position, and the laps driven until then, or tenths of the whole.
         lengths = [each.imu.span_ns for each in recordings]
         self.begins_s = np.concatenate([[0.0], np.cumsum(lengths)]) * 1e-9
         columns = []

@@ -55,12 +55,7 @@ def replay(
     of the recording and without the times that the computer took, so that the same recording and
     model give the same bytes; where nothing is published they state the cause. Returned are the
     messages per topic; ``ended`` is called with how it ended. For ``fixes_s`` see `fixes_along`.
-
-    Raises
-    ------
-    InputError
-        If the recording does not fit the model, or is shorter than a tick.
-
+    Raises `InputError` if the recording does not fit the model, or is shorter than a tick.
     """
     check_fit(model, recording)
     live = Filter(model, FilterParameters.particles_rate_hz)

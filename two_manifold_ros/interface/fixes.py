@@ -18,7 +18,7 @@ from two_manifold_ros.filtering.fixes import Fix
 from two_manifold_ros.interface.assessment import format_duration, WORDS
 from two_manifold_ros.interface.transforms import yaw_of
 from two_manifold_ros.names import LAP_FRAME, POSITION_FIELDS
-from two_manifold_ros.recordings.decoding import position_decoder
+from two_manifold_ros.recordings.decoding import Deserialise, position_decoder
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.recordings.satellite_fixes import GEODETIC, valid_fixes
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
     from two_manifold_ros.interface.messages import Scene
     from two_manifold_ros.interface.session import Session
-    from two_manifold_ros.recordings.decoding import Deserialise
 
 _POSE = tuple(f'pose.covariance.{index}' for index in (0, 1, 7))
 _GEODETIC = *(f'position_covariance.{index}' for index in (0, 1, 4)), 'position_covariance_type'

@@ -429,9 +429,8 @@ ROUTED = (Topics.ROUTES, Topics.BRANCHES)
 
 def builders_of(model: ModelHead) -> dict[Topic, _Builder]:
     """Return what makes messages of estimates: without positions if a model knows laps alone."""
-    if model.frame_id == LAP_FRAME:
-        return {Topics.LATENT_STATE: latent_state_message}
-    return BUILDERS
+    alone: dict[Topic, _Builder] = {Topics.LATENT_STATE: latent_state_message}
+    return alone if model.frame_id == LAP_FRAME else BUILDERS
 
 
 PUBLISHED = {

@@ -54,8 +54,7 @@ class Parameter:
         """The type as ROS calls it, such as ``double`` or ``string_array``."""
         if isinstance(self.default, list):
             return 'integer_array' if isinstance(self.default[0], int) else 'string_array'
-        names = {bool: 'bool', int: 'integer', float: 'double', str: 'string'}
-        return names[type(self.default)]
+        return {bool: 'bool', int: 'integer', float: 'double', str: 'string'}[type(self.default)]
 
     @property
     def constraint(self) -> str:

@@ -17,9 +17,9 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.fixes import NEWEST
+from two_manifold_ros.filtering.fixes import Fix, NEWEST
 from two_manifold_ros.filtering.status import Finding, USABLE
-from two_manifold_ros.filtering.successor import Successor
+from two_manifold_ros.filtering.successor import Sample, Successor
 from two_manifold_ros.interface.assessment import format_duration, InputLimits, rejections, WORDS
 from two_manifold_ros.laps.timing import LapTimer
 from two_manifold_ros.model.model_file import load_model
@@ -29,8 +29,6 @@ from two_manifold_ros.recordings.decoding import ImuDecoder, SensorTopic
 
 if TYPE_CHECKING:
     from two_manifold_ros.filtering.estimate import Estimate
-    from two_manifold_ros.filtering.fixes import Fix
-    from two_manifold_ros.filtering.successor import Sample
     from two_manifold_ros.interface.parameters import FilterParameters
     from two_manifold_ros.model.model import ModelHead
 

@@ -22,14 +22,8 @@ if TYPE_CHECKING:
 SURE_YAW = 0.2
 """Standard deviation of the course, radians, above which it does not turn the frame."""
 
-DRIFT = math.radians(1.0) ** 2 / 60.0
-"""Variance by which an odometry's yaw drifts, rad^2/s: a degree in a minute, as a gyroscope."""
-
 LONGEST_S = 0.5
 """Time without a pose that is bridged, seconds: at 1 m/s^2 a vehicle is off by 0.12 m then."""
-
-KEPT_S = 2.0
-"""Age of poses, seconds: estimates are late by ``reorder_s``, .4 s at most, and by a tick."""
 
 
 def yaw_of(x: float, y: float, z: float, w: float) -> float:
@@ -104,7 +98,8 @@ class OdometryFrame:
             self._start()
         self.frame = frame
         self._poses.append(newest)
-        while newest.stamp_ns - self._poses[0].stamp_ns > 1e9 * KEPT_S:
+        # Estimates are late by ``reorder_s``, .4 s at most, and by a tick.
+        while newest.stamp_ns - self._poses[0].stamp_ns > 1e9 * 2.0:
             self._poses.popleft()
 
     def enter(self, track: str, origin: GeodeticOrigin | None) -> None:
@@ -158,7 +153,8 @@ class OdometryFrame:
             self._turn, self._variance = math.remainder(found, math.tau), course.yaw_variance
         else:
             passed_s = max(estimate.stamp_ns - self._turned_ns, 0) * 1e-9
-            self._variance += DRIFT * passed_s
+            # The odometry's yaw drifts by a degree in a minute, as a gyroscope.
+            self._variance += math.radians(1.0) ** 2 / 60.0 * passed_s
             gain = self._variance / (self._variance + course.yaw_variance)
             off = math.remainder(found - self._turn, math.tau)
             self._turn = math.remainder(self._turn + gain * off, math.tau)

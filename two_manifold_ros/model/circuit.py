@@ -97,11 +97,7 @@ class Circuit:
         return cast('Known', tuple(np.ascontiguousarray(each) for each in arrays))
 
     def locate(
-        self,
-        position: Floats,
-        direction: Floats,
-        covariance: Floats | None = None,
-        between: tuple[float, float] | None = None,
+        self, position: Floats, direction: Floats, between: tuple[float, float] | None = None
     ) -> Spot:
         """
         Return the spot of a (2,) position: the nearest of those that go in its direction.
@@ -110,8 +106,8 @@ class Circuit:
         the vehicle can be by the way before, metres after the start of any lap.
         """
         low, high = between or (0.0, -1.0)
-        covariance = np.zeros((2, 2)) if covariance is None else covariance
-        return Spot(*find_spot(position, direction, covariance, low, high - low, self.known))
+        exact = np.zeros((2, 2))
+        return Spot(*find_spot(position, direction, exact, low, high - low, self.known))
 
     def seconds_along(self, metres: Floats) -> Floats:
         """Return the usual times from the start of lap 0 to places so many metres on (T,)."""
@@ -299,12 +295,7 @@ def find_circuit(places: Places, tracks: Sequence[Floats], period_s: float) -> C
 
 
 def _usual_lap(places: Places) -> Ints:
-    """
-    Return the places (n,) of a usual lap, which ends where it began; none if drives repeat none.
-
-    A lap takes as long as the way back to a place that a vehicle is on at most times: spins and
-    pit lanes count by what they last. It is the median lap of the place with most such laps.
-    """
+    """Return the places (n,) of a usual lap, which ends where it began; none if none repeats."""
     # It takes SciPy, which a node of a route does without.
     from two_manifold_ros.route.merging import FINENESS, SAME_PASS_STEPS  # noqa: PLC0415
 
@@ -318,6 +309,7 @@ def _usual_lap(places: Places) -> Ints:
     first, last = order[again], order[again + 1]
     took = places.times[last] - places.times[first]
     ranked = np.argsort(took, kind='stable')
+    # At most times a vehicle is on such a way back: spins and pit lanes count by what they last.
     spent = np.cumsum(took[ranked])
     usual = took[ranked[np.searchsorted(spent, 0.5 * spent[-1])]]
     like_one = np.abs(took / usual - 1.0) <= LIKE_A_LAP
@@ -328,13 +320,10 @@ def _usual_lap(places: Places) -> Ints:
 
 
 def _closed(points: Floats, seconds: Floats, radius_m: float) -> Circuit:
-    """
-    Return the circuit along (n, 2) points, each so many seconds (n,) before the next.
-
-    It is smoothed over half the way that lanes lie apart, or until it nowhere turns by too much.
-    """
+    """Return the circuit along (n, 2) points, each so many seconds (n,) before the next."""
     count = len(points)
     spacing = float(np.median(np.linalg.norm(np.diff(points, axis=0), axis=1)))
+    # Half the way that lanes lie apart, or more, until it nowhere turns by too much.
     width = min(max(0.5 * radius_m / max(spacing, 1e-12), 1.0), 0.25 * count)
     frequencies, spectrum = np.fft.rfftfreq(count)[:, None], np.fft.rfft(points, axis=0)
     line = points

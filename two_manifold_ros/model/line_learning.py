@@ -13,16 +13,12 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from two_manifold_ros.model.model import NetworkLines, RouteModel
-from two_manifold_ros.route.merging import APART
+from two_manifold_ros.route.merging import APART, Places
 from two_manifold_ros.route.route import PLACES_ALONG
 from two_manifold_ros.typing import Floats, Ints
 
 if TYPE_CHECKING:
-    from two_manifold_ros.route.merging import Places
     from two_manifold_ros.route.visits import Passes
-
-WHOLE_SHARE = 0.5
-"""Share of the usual visits of a line from which on a place is wholly one of the line."""
 
 
 def learn_lines(passes: Passes, names: Sequence[str]) -> NetworkLines | None:
@@ -58,7 +54,8 @@ def learn_lines(passes: Passes, names: Sequence[str]) -> NetworkLines | None:
     return NetworkLines(
         names=known,
         kept_s=max(float(np.mean(driven)), passes.period_s),
-        passes=np.minimum(_along(places, visits) / (WHOLE_SHARE * usual), 1.0),
+        # From half of the usual visits on a place is wholly one of the line.
+        passes=np.minimum(_along(places, visits) / (0.5 * usual), 1.0),
         forks=forks,
         ahead=ahead[forks],
         apart_m=apart_m,
@@ -95,11 +92,8 @@ def carry_lines(known: RouteModel, model: RouteModel) -> NetworkLines | None:
 
 
 def _along(places: Places, numbers: Floats) -> Floats:
-    """
-    Return means of numbers of places (P, L) over those before and behind, on each visit.
-
-    A place that one drive opened beside the road is one of all that pass before and behind.
-    """
+    """Return means of numbers of places (P, L) over those before and behind, on each visit."""
+    # A place that one drive opened beside the road is one of all that pass before and behind.
     means = np.empty((len(places.visited), numbers.shape[1]))
     edges = np.flatnonzero(np.diff(places.runs, prepend=-1, append=-1))
     for begin, end in itertools.pairwise(edges.tolist()):
@@ -114,12 +108,7 @@ def _along(places: Places, numbers: Floats) -> Floats:
 
 
 def _mean_ahead(passes: Passes, line_of: Ints, lines: int) -> Floats:
-    """
-    Return the mean positions (P, L, H, 2) ahead of the visits of each place by each line.
-
-    ``line_of`` (V,) is the line of each visit, -1 for none; without visits it is the mean of all,
-    or the place itself.
-    """
+    """Return mean positions (P, L, H, 2) ahead of visits, which are of lines (V,), -1 for none."""
     places, targets = passes.places, passes.targets[:, :-1]
     shape = len(places), lines, targets.shape[1]
     sums, counts = np.zeros((*shape, 2)), np.zeros((*shape, 1))
@@ -127,6 +116,7 @@ def _mean_ahead(passes: Passes, line_of: Ints, lines: int) -> Floats:
     index = places.visited[visit], line_of[visit], horizon
     np.add.at(sums, index, targets[visit, horizon])
     np.add.at(counts, index, 1.0)
+    # Where a line has no visits it is the mean of all, or the place itself.
     whole, number = sums.sum(axis=1, keepdims=True), counts.sum(axis=1, keepdims=True)
     mean = np.where(
         number > 0.0, whole / np.maximum(number, 1.0), places.positions[:, None, None, :]

@@ -17,12 +17,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError, refuse
-from two_manifold_ros.hse_hmm.hmm import (
-    ObservationOperator,
-    spectral_radius,
-    Tables,
-    transition,
-)
+from two_manifold_ros.hse_hmm.hmm import ObservationOperator, spectral_radius, Tables, transition
 from two_manifold_ros.hse_hmm.readout import Readout, RidgeReadout, SharpenedReadout
 from two_manifold_ros.manifold.selection import check_extension
 from two_manifold_ros.names import LAP_FRAME
@@ -652,17 +647,14 @@ class AtlasModel(ModelHead):
 
 
 def _shared_channels(members: Sequence[RouteModel]) -> Channels:
-    """
-    Return channels that take the usual input of each of some maps; live are those that all use.
-
-    A value is in range if it is for one that uses it.
-    """
+    """Return channels that take the usual input of each of some maps; live are those of all."""
     own = [each.channels for each in members]
     lives = np.array([each.live for each in own])
     means, scales, limits = (
         np.array([getattr(each, name) for each in own]) for name in ('mean', 'scale', 'limit')
     )
     mean = means.mean(axis=0)
+    # In range is what is for one that uses the channel.
     reach = np.where(lives, limits + np.abs(means - mean), 0.0).max(axis=0)
     return replace(
         own[0],

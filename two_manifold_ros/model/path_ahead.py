@@ -34,9 +34,6 @@ FARTHEST = 2.0
 STRAY = 0.1
 """Weight of the distances at other horizons: roads cross, and laps pass a place again."""
 
-LEAST_S = SPACING_S / 4.0
-"""Seconds from one place of a walk to the next, at least: more places add noise and no shape."""
-
 ASIDE = math.cos(math.radians(45.0)) - 1e-9
 """Cosine of the angle from the road to a step of a walk, at least; rounding cuts no corner."""
 
@@ -148,24 +145,22 @@ class PathAhead:
         return found
 
     def _walk(self, place: int, name: str) -> tuple[Floats, Floats]:
-        """
-        Return ticks (n,) from a place on, at the usual speed, and positions then (n, 2).
-
-        The direction of the road at a place is from the last place before to the first place after
-        that is farther from it than noise, so the walk turns back where a road does.
-        """
+        """Return ticks (n,) from a place on, at the usual speed, and positions then (n, 2)."""
         onward = self._onwards.get(name, self._onwards[''])
         places, ticks, spent = [place], [0.0], 0.0
         # Who stood, or is slow, is on the way for longer; and a dead end leads nowhere.
         while spent < FARTHEST * self.horizons[-1] and onward.get(place, place) != place:
             spent += self._lasts[place]
             place = onward[place]
-            if (spent - ticks[-1]) * self._period_s >= LEAST_S:
+            # More places add noise and no shape.
+            if (spent - ticks[-1]) * self._period_s >= SPACING_S / 4.0:
                 places.append(place)
                 ticks.append(spent)
         positions = self._places[places]
         spots: list[complex] = (positions @ [1.0, 1.0j]).tolist()
         apart: list[float] = self._apart[places].tolist()
+        # The road leads from the last place before to the first one after that are farther than
+        # noise, so the walk turns back where a road does.
         kept, before, after = [0], 0, 0
         for index, here in enumerate(spots[1:], 1):
             after = max(after, index)

@@ -204,8 +204,7 @@ class VehicleLearner:
         # Some 40 MB, which nodes do without: they correct a vehicle and measure none.
         from scipy.spatial.transform import Rotation  # noqa: PLC0415
 
-        angles = Rotation.from_matrix(self._rotation).as_rotvec()
-        return Vehicle(angles, scales, biases, spread)
+        return Vehicle(Rotation.from_matrix(self._rotation).as_rotvec(), scales, biases, spread)
 
     def learn(self, sample: Floats, belief: RouteBelief) -> None:
         """Take a sample (6,) of the vehicle, averaged over a tick, and the belief after it."""

@@ -124,22 +124,17 @@ def exchanges_of_ratios(spread: float, period_s: float, memory_s: float) -> Floa
     return chances + np.diag(1.0 - chances.sum(axis=1))
 
 
-LEAST_SHAKE = 1e-4
-"""Spread of a channel at least, standard deviations: one that is stuck has none."""
-
-MISFIT_TAIL = 5.0
-"""Degrees of freedom of the t density that misfits are from: a jolt does not decide alone."""
-
-
 def shakes_of(spreads: Floats) -> Floats:
     """Return what shows how much ticks shake: logarithms of standardised spreads."""
-    return np.log(spreads + LEAST_SHAKE)
+    # A channel that is stuck has no spread.
+    return np.log(spreads + 1e-4)
 
 
 def misfits(shaken: Floats, shakes: Floats, scales: Floats) -> Floats:
     """Return how unlike that of any speed is what shakes in ticks (..., d): mean log densities."""
     apart = (shaken[..., None, :] - shakes) / scales
-    logs = np.log1p(np.square(apart) / MISFIT_TAIL)
+    # Of a t density with five degrees of freedom: a jolt does not decide alone.
+    logs = np.log1p(np.square(apart) / 5.0)
     return np.asarray(logs.mean(axis=-1).min(axis=-1))
 
 

@@ -38,12 +38,6 @@ AROUND = 3
 COMPARED = 24
 """Visits apart at which headings of positions are compared to learn what shows turning."""
 
-MIDDLE = 41
-"""Visits of the running median by which the integrated rate of turning follows positions."""
-
-MOST_TURNED = 2.8
-"""Radians beyond which positions do not show which way round a vehicle turned."""
-
 
 @dataclass(frozen=True)
 class Courses:
@@ -69,8 +63,7 @@ def wrapped(angles: Floats) -> Floats:
 def filled(track: Floats) -> Floats:
     """Return a track (T, 2) with straight lines where positions are unknown."""
     known = np.flatnonzero(np.isfinite(track).all(axis=1))
-    ticks = np.arange(len(track))
-    return interpolated(ticks, known, track[known])
+    return interpolated(np.arange(len(track)), known, track[known])
 
 
 def courses_along(
@@ -99,7 +92,8 @@ def courses_along(
     last = first + COMPARED
     chosen = known[first] & known[last] & (places.runs[first] == places.runs[last])
     apart = wrapped(headings[last] - headings[first])
-    chosen &= np.abs(apart) < MOST_TURNED
+    # Beyond it positions do not show which way round a vehicle turned.
+    chosen &= np.abs(apart) < 2.8
     first, last, apart = first[chosen], last[chosen], apart[chosen]
     design = np.column_stack([sums[last] - sums[first], places.times[last] - places.times[first]])
     if len(design) <= 2 * design.shape[1]:
@@ -112,7 +106,8 @@ def courses_along(
         seen = run[known[run]]
         if len(seen) >= 2:
             apart = np.unwrap(headings[seen] - by_rate[seen])
-            apart = median_filter(apart, MIDDLE, mode='nearest')
+            # The integrated rate of turning follows the median of so many visits.
+            apart = median_filter(apart, 41, mode='nearest')
             headings[run] = by_rate[run] + np.interp(run, seen, apart)
             known[run] = True
     return Courses(headings, known, turning, offset, sums)
@@ -143,9 +138,6 @@ def turning_apart(places: Places, courses: Courses, along: Floats) -> Floats:
 FAST = 0.9
 """Share of the visits of a place that are slower than its usual speed: most may brake there."""
 
-BENDS = 20
-"""Classes of bends, of equal numbers of visits, of which usual speeds are learned."""
-
 LEAST_MPS = 1e-3
 """Speed at least, where no place can be passed at none."""
 
@@ -158,7 +150,8 @@ def with_usual_speeds(passes: Passes) -> tuple[Passes, Floats]:
     before, behind = (places.headings[places.visited[each]] for each in around(places))
     bends = np.arccos((before * behind).sum(axis=1).clip(-1.0, 1.0))
     usual = np.empty(len(speeds))
-    for group in np.array_split(np.argsort(bends, kind='stable'), BENDS):
+    # In classes of equal numbers of visits.
+    for group in np.array_split(np.argsort(bends, kind='stable'), 20):
         usual[group] = np.median(speeds[group]) if len(group) else 0.0
     visits = np.bincount(places.visited, minlength=count).clip(min=1)
     alike = np.bincount(places.visited, usual, count) / visits
@@ -205,20 +198,8 @@ SPEEDS = (0.0, 0.08, 0.16, *(0.27 + 0.11 * step for step in range(8)))
 LEAST_TICKS = 50
 """Ticks of a speed that show how much observations shake."""
 
-TOLERANCE = 2.0
-"""Times the spread of turns in training that counts as usual: errors of ticks beside are alike."""
-
-LEAST_TURNING = 0.02
-"""Radians that a turn in a tick may differ by from the road, at least: a degree."""
-
-LEAST_SCALE = 0.05
-"""Scale of the logarithm of a spread at least."""
-
 FARTHER, LEAST_FARTHER = 2.0, 0.5
 """Misfit above the usual one of a novel window over the worst one's, and that at least."""
-
-TURNS = 65
-"""Turns in a tick of which it is learned how likely they are on any road."""
 
 
 class NetworkPasses(NamedTuple):
@@ -244,11 +225,13 @@ def learn_network(drives: NetworkPasses, window: int) -> Network:
     apart = turning_apart(places, courses, along)
     # A live tick is up to half a place from where it is taken to be.
     grid = 0.5 * turning_apart(places, courses, np.zeros(len(along)))
-    spread = TOLERANCE * float(np.sqrt(np.mean(apart**2) + np.mean(grid**2)))
-    spread = max(spread, LEAST_TURNING)
+    # Twice the spread in training counts as usual: errors of ticks beside are alike.
+    spread = 2.0 * float(np.sqrt(np.mean(apart**2) + np.mean(grid**2)))
+    # At least a degree.
+    spread = max(spread, 0.02)
     turned = np.concatenate(drives.observations) @ courses.turning + courses.offset
     low, high = float(turned.min()) - 4.0 * spread, float(turned.max()) + 4.0 * spread
-    turns = np.linspace(low, high, TURNS)
+    turns = np.linspace(low, high, 65)
     off = (turns[:, None] - np.quantile(turned, np.linspace(0.0, 1.0, 2001))) / spread
     chances = np.maximum(np.exp(-0.5 * off**2).mean(axis=1), 1e-9)
     shaking = _shaking(drives)
@@ -270,7 +253,7 @@ def _spread_about(shaken: Floats) -> tuple[Floats, Floats]:
     middle = np.median(shaken, axis=0)
     # As wide as the standard deviation of a normal distribution.
     scale = 1.4826 * np.median(np.abs(shaken - middle), axis=0)
-    return np.asarray(middle), np.maximum(scale, LEAST_SCALE)
+    return np.asarray(middle), np.maximum(scale, 0.05)
 
 
 def _shaking(drives: NetworkPasses) -> tuple[Floats, Floats, Floats]:
@@ -301,9 +284,6 @@ def _shaking(drives: NetworkPasses) -> tuple[Floats, Floats, Floats]:
     speed_of, middles, scales = map(np.array, columns)
     return speed_of, middles, scales
 
-
-BENDS_FROM = 0.25
-"""Radians in ten places, five ticks of travel, from which on a road bends."""
 
 LEAST_TURN = 0.5
 """Radians that a bend turns by at least."""
@@ -496,7 +476,8 @@ def _bends(places: Places, known: Bools, total: Floats) -> list[tuple[int, int]]
     inner = np.arange(half, count - half)
     within = (places.runs[inner - half] == places.runs[inner + half]) & known[inner]
     rate = np.abs(total[inner + half] - total[inner - half])
-    turning[inner] = within & (rate > BENDS_FROM)
+    # Radians in ten places, five ticks of travel.
+    turning[inner] = within & (rate > 0.25)
     hot = np.flatnonzero(turning)
     return [
         (int(part[0]), int(part[-1]))

@@ -17,7 +17,7 @@ from rclpy.time import Time
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.interface.assessment import InputLimits
 from two_manifold_ros.interface.messages import Topic, Topics
-from two_manifold_ros.interface.transforms import yaw_of
+from two_manifold_ros.interface.transforms import OdometryFrame, yaw_of
 from two_manifold_ros.names import POSITION_TYPES, SENSOR_FIELDS
 from two_manifold_ros.nodes.callbacks import find_publishers, GuardedNode
 from two_manifold_ros.recordings.decoding import fields_decoder, position_decoder, SensorTopic
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from two_manifold_ros.adapting.updater_session import UpdaterSession
     from two_manifold_ros.interface.fixes import FixInput
-    from two_manifold_ros.interface.transforms import OdometryFrame
     from two_manifold_ros.laps.live import LiveLaps
 
 

@@ -157,8 +157,7 @@ def descriptor(parameter: Parameter) -> ParameterDescriptor:
         if parameter.kind == 'double':
             message.floating_point_range = [FloatingPointRange(from_value=low, to_value=high)]
         else:
-            limits = IntegerRange(from_value=int(low), to_value=int(high))
-            message.integer_range = [limits]
+            message.integer_range = [IntegerRange(from_value=int(low), to_value=int(high))]
     return message
 
 

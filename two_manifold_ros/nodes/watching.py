@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import partial
 import math
+from threading import Event
 from time import monotonic
 from typing import Any, TYPE_CHECKING
 
@@ -19,29 +20,14 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from rclpy.utilities import try_shutdown
 
-from two_manifold_ros.interface.messages import Topic, Topics
+from two_manifold_ros.interface.messages import Message, Topic, Topics
 from two_manifold_ros.nodes.callbacks import find_publishers, qos
 from two_manifold_ros.nodes.running import make_executor, start_middleware
 from two_manifold_ros.recordings.ros_messages import message_class, to_message
 
 if TYPE_CHECKING:
-    from threading import Event
-
     from rclpy.publisher import Publisher
     from rclpy.subscription import Subscription
-
-    from two_manifold_ros.interface.messages import Message
-
-_IDLE_S = 0.2
-"""How often it is checked whether a page is open: five times a second cost next to nothing."""
-_TRACK_MARKER = b'track\0'
-"""In the markers about once a second only; all others would be decoded in vain."""
-
-
-DISCOVERY_S = 3.0
-"""Time to wait for publishers; on a network that needs longer, no node is heard."""
-SETTLED_S = 1.0
-"""All publishers are taken to be discovered if no other one was for so long."""
 
 
 def _spin(
@@ -91,7 +77,8 @@ def listen(
 
     def search(node: Node) -> None:
         nonlocal nodes, known, from_s
-        from_s = min(from_s, monotonic() + DISCOVERY_S)
+        # On a network that needs longer, no node is heard.
+        from_s = min(from_s, monotonic() + 3.0)
         for topic, kinds in node.get_topic_names_and_types():
             if Topics.DIAGNOSTICS.msgtype in kinds and topic not in topics:
                 topics.add(topic)
@@ -100,7 +87,8 @@ def listen(
         publishers = [each for topic in topics for each in find_publishers(node, topic)]
         nodes = Counter(each.node.lstrip('/') for each in publishers)
         if len(publishers) > known:
-            known, from_s = len(publishers), monotonic() + SETTLED_S
+            # All are taken to be discovered if no other one was for a second.
+            known, from_s = len(publishers), monotonic() + 1.0
         refresh()
 
     def over() -> bool:
@@ -143,7 +131,8 @@ def watch(
     in `Topics`; and a message of it: of diagnostics one status of the node. While no page is
     open, as ``looked_at`` says, nothing of ROS is left, so that nodes need not publish for it.
     """
-    while not over.wait(_IDLE_S):
+    # Five times a second cost next to nothing.
+    while not over.wait(0.2):
         if looked_at():
             search = Watcher(hear, names).search
             _spin('two_manifold_view', search, 1.0, lambda: over.is_set() or not looked_at())
@@ -227,7 +216,8 @@ class Watcher:
                 return
         if kind == Topics.MARKERS.name:
             # The route is heard once: markers are built for a subscriber alone, and are expensive.
-            if name in self._tracks or _TRACK_MARKER not in message:
+            # It is in them about once a second only; all others would be decoded in vain.
+            if name in self._tracks or b'track\0' not in message:
                 return
             # Whoever hears the bytes of what is no message counts it.
             with suppress(Exception):

@@ -9,6 +9,7 @@ from itertools import accumulate, groupby, pairwise
 from typing import Any, TYPE_CHECKING
 
 from bokeh.models import (
+    ColumnDataSource,
     HoverTool,
     LinearColorMapper,
     LogColorMapper,
@@ -25,7 +26,6 @@ from two_manifold_ros.hse_hmm.readout import CHI_SQUARE
 from two_manifold_ros.typing import Floats, Ints
 
 if TYPE_CHECKING:
-    from bokeh.models import ColumnDataSource
     from bokeh.models.renderers import GlyphRenderer
 
 
@@ -36,9 +36,6 @@ BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, GREY = (
 
 CURVES = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY)
 """Colours of curves in one plot, in this order."""
-
-SCALE = cividis(80)[12:-6]
-"""Colours of values, without those that are not seen on black or on white."""
 
 SILENT_S = 2.0
 """Time without an estimate over which no line and no bar is drawn: some ticks of the slowest."""
@@ -120,7 +117,9 @@ def dots_by_value(
 ) -> GlyphRenderer[Any]:
     """Draw the points x, y of a source, coloured by a field from dark to bright over a span."""
     kind = LogColorMapper if log else LinearColorMapper
-    colours = kind(palette=SCALE, low=span[0], high=span[1], nan_color=GREY)
+    # Without colours that are not seen on black or on white.
+    seen = cividis(80)[12:-6]
+    colours = kind(palette=seen, low=span[0], high=span[1], nan_color=GREY)
     paint = {'field': field, 'transform': colours}
     dots = drawn.scatter('x', 'y', source=source, color=paint, **glyph)
     scale = ColorBar(

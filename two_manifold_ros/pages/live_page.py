@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 
 LOOPBACK = '127.0.0.1'
 USUAL_PORT = 5006
-_TRIED_PORTS = 20
-"""Ports after the usual one that are tried: more pages than one person has open."""
 _CHECKED_MS, _UNUSED_MS = 3000, 5000
 """How often sessions without a browser are looked for, and when they end: seconds after a tab."""
 
@@ -115,7 +113,8 @@ def _bind(make: Callable[[Document], None], host: str, port: int | None) -> Serv
         # A name that is no address at all is a ValueError.
         except (OSError, ValueError) as trouble:
             busy = getattr(trouble, 'errno', 0) == errno.EADDRINUSE
-            if busy and port is None and each < USUAL_PORT + _TRIED_PORTS:
+            # More pages than one person has open.
+            if busy and port is None and each < USUAL_PORT + 20:
                 each += 1
                 continue
             why = (getattr(trouble, 'strerror', '') or str(trouble)).lower()
@@ -131,12 +130,8 @@ def _bind(make: Callable[[Document], None], host: str, port: int | None) -> Serv
 
 
 def _guard(server: Server, host: str) -> None:
-    """
-    Refuse what a page of another site that is open in the same browser asks for; pack the rest.
-
-    Such a page may have let its own name point here, so the name that is asked for has to be one
-    of this computer; an address cannot be pointed elsewhere.
-    """
+    """Refuse what another site that is open in the same browser asks for; pack the rest."""
+    # Such a page may have let its own name point here; an address cannot be pointed elsewhere.
     everywhere = host in {'0.0.0.0', '::'}  # noqa: S104 - the user asked for it
     own = socket.gethostname().lower()
     names = {host.lower(), LOOPBACK, 'localhost'}
@@ -271,11 +266,7 @@ def text(name: str, words: str = '') -> Div:
 
 PERIOD_MS = 80
 """Between two pictures: 12.5 a second. Half of it doubles the load, twice of it looks jerky."""
-_SLOW = 12
-"""Pictures after which what covers minutes is drawn again: about once a second."""
 _TRAIL_S, _LIVE_S = 10.0, 300.0
-_CURVE_POINTS = 1500
-"""About as many as a screen has pixels."""
 _GONE_S = 3.0
 """As `two-manifold status`: a node reports once a second."""
 
@@ -407,7 +398,8 @@ class LivePage:
             self._draw_map(vehicle, moment, now)
             if self._pictures % 3 == 0:
                 self._draw_numbers(vehicle, moment or Moment(now, '', ''))
-            if self._pictures % _SLOW == 0 and vehicle.count != self._drawn:
+            # What covers minutes is drawn again about once a second.
+            if self._pictures % 12 == 0 and vehicle.count != self._drawn:
                 self._drawn = vehicle.count
                 self._draw_minutes(vehicle, now - _LIVE_S if self._live else -math.inf)
         self._pictures += 1
@@ -485,7 +477,8 @@ class LivePage:
             why=[each.why for each in stretches],
         )
         seconds, ellipses, errors = vehicle.curves(start)
-        at, both = drawing.envelope(seconds, np.stack([ellipses, errors], axis=1), _CURVE_POINTS)
+        # About as many points as a screen has pixels.
+        at, both = drawing.envelope(seconds, np.stack([ellipses, errors], axis=1), 1500)
         # No line joins what a gap parts.
         both[np.diff(at, prepend=at[:1]) > drawing.SILENT_S] = np.nan
         for name, values in zip(('ellipse_curve', 'error_curve'), both.T.tolist(), strict=True):

@@ -14,6 +14,7 @@ import numpy as np
 
 from two_manifold_ros.filtering.status import half_axis, Status
 from two_manifold_ros.inspection.inspecting import describe
+from two_manifold_ros.inspection.inspecting import Report as Inspection
 from two_manifold_ros.inspection.motion import Motion, put_together
 from two_manifold_ros.inspection.streams import advancing
 from two_manifold_ros.interface.assessment import CODES
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from bokeh.plotting import figure
 
     from two_manifold_ros.evaluation.evaluate import Evaluation, FilterRun
-    from two_manifold_ros.inspection.inspecting import Report as Inspection
 
 MOST_POINTS = 1_400
 """Points of a curve: both extremes of each column of a plot 700 wide; more would not be seen."""
@@ -196,8 +196,7 @@ def _track(
     source: ColumnDataSource,
     rings: int,
 ) -> figure:
-    tools = 'pan,wheel_zoom,box_select,tap,reset,save'
-    drawn = drawing.map_plot(name='track', tools=tools)
+    drawn = drawing.map_plot(name='track', tools='pan,wheel_zoom,box_select,tap,reset,save')
     drawn.line(*truth[chosen, 0].T, color=drawing.GREY, line_width=5, line_alpha=0.45)
     published = np.flatnonzero(run.published)
     few = published[drawing.evenly(len(published), rings)]

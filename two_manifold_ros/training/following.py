@@ -64,9 +64,6 @@ if TYPE_CHECKING:
     from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.training.settings import RouteSettings
 
-PIECES = 4
-"""Pieces of a part whose mean errors are compared at two rates: shorter ones err alike."""
-
 ANYWHERE = 0.01
 """Share of the positions that may be anywhere on the route: one lost start does not decide."""
 
@@ -84,12 +81,6 @@ CHANCE = 4.0
 """
 Standard errors of the share of its variance that the place explains of a channel: noise that lasts
 for some ticks reaches them in one drive of twelve, white noise in none of 240.
-"""
-
-SHARPER = 0.15
-"""
-Nats by which the sharper of two likelihoods at twice the rate has to be better: parts left out are
-of the same days as the map. With .1 the simulated car is lost on other days.
 """
 
 FASTER = 0.1
@@ -206,12 +197,13 @@ class Followed:
         That is the standard error of the differences between pieces of the same time. If it is
         lost in some, or the number of parts differs, any larger error counts.
         """
+        # Four pieces of each part: shorter ones err alike.
         means: list[Floats] = []
         for followed in (self, than):
             pieces = [
                 piece
                 for part in followed.parts
-                for piece in np.array_split(np.concatenate([e.errors[:, 0] for e in part]), PIECES)
+                for piece in np.array_split(np.concatenate([e.errors[:, 0] for e in part]), 4)
             ]
             lengths = np.sqrt(np.square(np.concatenate(pieces)).sum(axis=1))
             if np.nanmax(lengths, initial=0.0) >= self.lost_m:
@@ -277,10 +269,7 @@ def lay_out_drives(
 
 
 def memory_between_laps(
-    observations: Sequence[Floats],
-    tracks: Sequence[Floats],
-    period_s: float,
-    longest_s: float = 12.0,
+    observations: Sequence[Floats], tracks: Sequence[Floats], period_s: float
 ) -> float:
     """
     Return the memory of what repeats between laps, seconds; 0 if nothing does.
@@ -299,7 +288,7 @@ def memory_between_laps(
     pairs = np.stack([order[:-1], order[1:]])[:, np.diff(places.visited[order]) == 0]
     if not pairs.size:
         return 0.0
-    longest = longest_lag(observations, period_s, longest_s)
+    longest = longest_lag(observations, period_s, longest_s=12.0)
     # A slow drift is alike on two laps, too, wherever they are. A mean over half as long takes a
     # memory of 3.4 s for 1.2 s.
     drift = partial(uniform_filter1d, size=4 * longest + 1, axis=0, mode='nearest')
@@ -474,7 +463,9 @@ def _at_faster_rate(
 
 def _sharp_enough(tried: Sequence[Followed]) -> Sequence[Followed]:
     """Return what was tried at a rate, without the sharper one unless it is much better."""
-    lucky = len(tried) > 1 and tried[1].log_score < tried[0].log_score + SHARPER
+    # By .15 nats: parts left out are of the same days as the map. With .1 the simulated car is
+    # lost on other days.
+    lucky = len(tried) > 1 and tried[1].log_score < tried[0].log_score + 0.15
     return tried[:1] if lucky else tried
 
 

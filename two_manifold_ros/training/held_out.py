@@ -38,9 +38,6 @@ LOST_SHARE = 0.25
 MOST_FOLLOWED = 8_000
 """Ticks that are followed, in all; longer drives are followed in stretches of each part."""
 
-MOST_DRIVEN = 1.5
-"""Times its share of the visits that a part of equal time may have; else visits are equal."""
-
 
 class Run(NamedTuple):
     """
@@ -156,7 +153,7 @@ def parts_to_follow(
     if of_each:
         when = total * places.times / np.array(lengths)[places.segments]
     edges = np.linspace(0, total, folds + 1)
-    if np.histogram(when, edges)[0].max() > MOST_DRIVEN / folds * len(when):
+    if np.histogram(when, edges)[0].max() > 1.5 / folds * len(when):
         # It stands for most of the time: parts of equal time would leave out nearly all driving.
         edges[1:-1] = np.quantile(when, np.arange(1, folds) / folds)
     truths = [segment_targets(each, passes.horizons, passes.period_s) for each in tracks]

@@ -45,12 +45,7 @@ from two_manifold_ros.training.following import (
 )
 from two_manifold_ros.training.held_out import Stretch, Validation
 from two_manifold_ros.training.spectral import embed, impute_dataset, NEIGHBOURS
-from two_manifold_ros.training.summary import (
-    check_horizons,
-    head_fields,
-    join_tracks,
-    TWICE,
-)
+from two_manifold_ros.training.summary import check_horizons, head_fields, join_tracks, TWICE
 from two_manifold_ros.typing import Bools, Floats, Ints
 
 if TYPE_CHECKING:
@@ -253,12 +248,7 @@ def learn_sensor(
 
 
 def _shifts_between(readings: Floats, visited: Ints, drive_of: Ints) -> Floats:
-    """
-    Return what channels are off from one drive to the next, in their standard deviations (d,).
-
-    Each drive is a sample: the offset of its readings (V, d) from those of all drives at the same
-    places, ``visited`` (V,); `USUAL_SHIFT` counts as much as `SHIFT_DRIVES` of them.
-    """
+    """Return what readings (V, d) are off from drive to drive: standard deviations (d,)."""
     drives, index = np.unique(drive_of, return_inverse=True)
     offsets = np.zeros((len(drives), readings.shape[1]))
     # Drives over other parts of the route see other places: some rounds tell both apart.
@@ -266,6 +256,7 @@ def _shifts_between(readings: Floats, visited: Ints, drive_of: Ints) -> Floats:
         usual = _means_of(readings - offsets[index], visited)
         offsets = _means_of(readings - usual[visited], index)
         offsets -= offsets.mean(axis=0)
+    # Each drive is a sample, and the usual shift counts as much as some of them.
     square = SHIFT_DRIVES * USUAL_SHIFT**2 + np.square(offsets).sum(axis=0)
     return np.asarray(np.sqrt(square / (SHIFT_DRIVES + len(drives) - 1)))
 

@@ -22,13 +22,7 @@ from two_manifold_ros.tpsr.learner import LearnerSettings, stretches_of, WindowL
 from two_manifold_ros.tpsr.parameters import RememberingBelief
 from two_manifold_ros.tpsr.thin_svd import Move
 from two_manifold_ros.training.dataset import driving_dataset
-from two_manifold_ros.training.held_out import (
-    capped_mean,
-    follow,
-    joined,
-    lost_error,
-    Validation,
-)
+from two_manifold_ros.training.held_out import capped_mean, follow, joined, lost_error, Validation
 from two_manifold_ros.training.spectral import novelty_anchors, training_windows
 from two_manifold_ros.training.summary import check_horizons, head_fields
 from two_manifold_ros.typing import Floats
@@ -45,9 +39,6 @@ States where no number is given, and directions of the SVD that are kept beside 
 update of a thin SVD cuts off is lost for good. With 80 states errors rise by half.
 """
 
-OBSERVATION_FEATURES = 100
-"""Random features of observations; 400 in the paper. Errors rise with 50, and stay with 200."""
-
 WINDOW_BANDWIDTH, OBSERVATION_BANDWIDTH = 0.7, 1.4
 """Bandwidths of the Gaussian kernels, in median distances; with 1.0 for windows errors rise."""
 
@@ -62,9 +53,6 @@ MEMORY_TICKS = 2400
 
 FOLLOWED = 1_500
 """Newest ticks that are followed for calibration: 19 laps of 80, more than an updater learns."""
-
-FOLDED = 8
-"""Ticks that share one update of the SVD: as exact as one by one, in a third of the time."""
 
 
 class RouteTpsr:
@@ -93,10 +81,10 @@ class RouteTpsr:
         bandwidth = WINDOW_BANDWIDTH * median_distance(training.pasts)
         windows = fourier_features(width * channels, settings.features, bandwidth, 0)
         bandwidth = factor * median_observation_distance(seen)
-        self.observations = fourier_features(channels, OBSERVATION_FEATURES, bandwidth, 1)
-        learning = LearnerSettings(
-            states, states + SPARE, ridge, memory=MEMORY_TICKS, fold_every=FOLDED
-        )
+        # The paper has 400; errors rise with 50, and stay with 200.
+        self.observations = fourier_features(channels, 100, bandwidth, 1)
+        # Eight ticks share an update of the SVD: as exact as one by one, in a third of the time.
+        learning = LearnerSettings(states, states + SPARE, ridge, MEMORY_TICKS, fold_every=8)
         self.learner = WindowLearner(
             WithConstant(windows), self.observations, width, learning, MEMORY_TICKS
         )
@@ -247,8 +235,7 @@ def train_tpsr(
     validation = route.validate(lost_error(dataset.tracks))
     chosen: dict[str, Any] = route.chosen | {'states': belief.tpsr.states}
     if not isinstance(validation, str):
-        table = (chosen | {'score_m': validation.score_m},)
-        validation = replace(validation, table=table)
+        validation = replace(validation, table=(chosen | {'score_m': validation.score_m},))
         readout = readout.calibrated(validation.calibration)
     chosen |= {'neighbours': None}
     found = validation, chosen, belief.tpsr.states, len(training.ticks)

@@ -185,26 +185,22 @@ def _by_laps(recordings: Sequence[Recording], settings: TrainingSettings) -> Tra
 
 
 def _by_memory(recordings: Sequence[Recording], settings: RouteSettings) -> RouteSettings:
-    """
-    Take ten ticks in the memory of the observations, and five memories in a window.
-
-    Observations that forget within `LEAST_TICKS` may hide the road under vibration: then the
-    memory is that of `memory_between_laps`, and if all is left open a sharpness is set too, which
-    `choose_by_parts` tries, as the vibration of neighbouring ticks differs.
-    """
+    """Take ten ticks in the memory of the observations, and five memories in a window."""
     usual = build_dataset(recordings, settings)
     memory_s = memory_of(usual.observations, usual.period_s)
     rate_hz = usual.rate_hz
     if settings.rate_hz is None:
         forgets = memory_s <= LEAST_TICKS * usual.period_s
         if forgets:
+            # They may hide the road under vibration.
             laps_s = memory_between_laps(usual.observations, usual.tracks, usual.period_s)
             memory_s = max(memory_s, laps_s)
         rate_hz = _rate_for(memory_s, usual.rate_hz)
         given = settings.window, settings.sharpness, settings.persistence
         open_ = settings.max_step_load > 0.0 and all(each is None for each in given)
         if forgets and open_ and rate_hz < usual.rate_hz:
-            # As sharp a second as at the usual rate.
+            # As sharp a second as at the usual rate: `choose_by_parts` tries it, since the
+            # vibration of neighbouring ticks differs.
             sharpness = min(RouteTuning.sharpness * usual.rate_hz / rate_hz, 1.0)
             settings = replace(settings, sharpness=sharpness)
     if settings.window is not None:
@@ -216,12 +212,6 @@ def _by_memory(recordings: Sequence[Recording], settings: RouteSettings) -> Rout
     return replace(settings, rate_hz=rate_hz, window=max(round(window_s * rate_hz), LEAST_WINDOW))
 
 
-WINDOWS_S = (6.0, 12.0, 24.0, 48.0, 96.0)
-"""Windows that are tried beside the usual one: some bends indoors to half a lap of a circuit."""
-
-MOST_TRIED = 24_000
-"""Ticks on which a window is tried, 20 minutes at the usual rate: the shortest takes a minute."""
-
 FEW, MANY = 60, 120
 """Ticks in a window that are tried; twice as many take four times as long."""
 
@@ -231,19 +221,14 @@ def _by_trial(
     settings: SpectralSettings,
     progress: Callable[[str, float], None],
 ) -> SpectralSettings:
-    """
-    Try windows of the spectral filter from the longest to the usual one.
-
-    It ends when errors on the quarters of the drives, held out in turn, stop to fall. A shorter
-    one is taken if it errs a quarter less on their median: long ones show other routes and wrong
-    beliefs more surely. Then fewer ticks are taken if that is not clearly worse.
-    """
+    """Try windows of the spectral filter from the longest to the usual one, then fewer ticks."""
     usual = build_dataset(recordings, settings)
     usual_s = usual.window / usual.rate_hz
     best: list[float] = []
     before: list[float] = []
     window_s, rate_hz = usual_s, usual.rate_hz
-    windows_s = [*(each_s for each_s in reversed(WINDOWS_S) if each_s > usual_s), usual_s]
+    # Half a lap of a circuit to some bends indoors.
+    windows_s = [*(each for each in (96.0, 48.0, 24.0, 12.0, 6.0) if each > usual_s), usual_s]
 
     def scaled(window_s: float, rate_hz: float) -> SpectralSettings:
         return replace(settings, rate_hz=rate_hz, window=round(window_s * rate_hz))
@@ -255,6 +240,7 @@ def _by_trial(
         if before and not (shares and np.median(shares) < np.median(before)):
             break
         before = shares
+        # By a quarter: long windows show other routes and wrong beliefs more surely.
         if not best or 4.0 / 3.0 * np.median(shares) <= np.median(best):
             best, window_s, rate_hz = shares, each_s, each_hz
     slower_hz = slower_rate(FEW / window_s, rate_hz)
@@ -265,9 +251,7 @@ def _by_trial(
         if shares and np.mean(shares) <= 1.05 * np.mean(best):
             best, rate_hz = shares, slower_hz
     # Where most is lost nothing is learned from a comparison.
-    if not best or np.median(best) > 0.7:
-        return settings
-    return scaled(window_s, rate_hz)
+    return settings if not best or np.median(best) > 0.7 else scaled(window_s, rate_hz)
 
 
 def slower_rate(wanted_hz: float, present_hz: float) -> float:
@@ -303,7 +287,8 @@ def errors_in_turn(recordings: Sequence[Recording], settings: SpectralSettings) 
     present = replace(settings, horizons=(0,))
     try:
         if present.rate_hz:
-            recordings = part_to_try(recordings, MOST_TRIED / present.rate_hz)
+            # 20 minutes at the usual rate: the shortest window takes a minute.
+            recordings = part_to_try(recordings, 24_000 / present.rate_hz)
         dataset = driving_dataset(recordings, present)
     except InputError:
         return []
@@ -329,6 +314,5 @@ def paper_settings(settings: PaperSettings, recordings: Sequence[Recording]) -> 
             return settings.spectral(window=150)
     with contextlib.suppress(InputError):
         # With a rate given nothing is chosen.
-        rate_hz = build_dataset(recordings, settings.spectral()).rate_hz
-        return settings.spectral(rate_hz=rate_hz)
+        return settings.spectral(rate_hz=build_dataset(recordings, settings.spectral()).rate_hz)
     return settings.spectral()
