@@ -107,8 +107,9 @@ CAUSES = {
     ),
     'off_network': (
         'the motion fits no way from where the drives of the training begin (with a '
-        'probability of {off_route:.0%}), or was not seen from there on, as after a gap: bring '
-        'the vehicle to such a place and reset the filter; follow a recording from its beginning'
+        'probability of {off_route:.0%}), or was not seen from there on, as after a gap: say where '
+        'it is (a position fix), or bring the vehicle to such a place and reset the filter; follow '
+        'a recording from its beginning'
     ),
     'unmodelled_motion': (
         'the vehicle moves as it never did in training, with a probability of {unlike:.0%}: drive '
