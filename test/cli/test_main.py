@@ -53,15 +53,11 @@ def test_errors_become_one_line_and_a_status_but_no_bug(monkeypatch, command, er
 @pytest.mark.parametrize(
     ('arguments', 'hint'),
     [
-        ('trian bag', 'train'),
-        ('train bag -o m.npz --untill 300', '--until'),
+        ('trian bag', 'train'), ('train bag -o m.npz --untill 300', '--until'),
         ('train bag -o m.npz --kernel guassian', 'gaussian'),
-        ('zzz', ''),
-        ('train bag -o m.npz --zzz', ''),
-        ('info', ''),
-        ('info a b c', ''),
+        ('zzz', ''), ('train bag -o m.npz --zzz', ''), ('info', ''), ('info a b c', ''),
     ],
-)
+)  # fmt: skip
 def test_what_is_nearly_right_gets_a_hint(arguments, hint, command):
     refused = command.refused(*arguments.split())
     assert 'see two-manifold ' in refused

@@ -22,14 +22,10 @@ from two_manifold_ros.experiments.slot_car_online import (
 @pytest.mark.parametrize(
     ('online', 'failed'),
     [
-        ([1.04, 1.04], []),
-        ([0.9, 1.06], [0]),
-        ([1.06, 1.06], [0, 1]),
-        ([1.0, 1.3], [0, 1, 2]),
-        ([1.3, 1.3], [0, 1, 2, 3]),
-        ([np.nan, 1.0], [0, 1, 2, 3]),
+        ([1.04, 1.04], []), ([0.9, 1.06], [0]), ([1.06, 1.06], [0, 1]), ([1.0, 1.3], [0, 1, 2]),
+        ([1.3, 1.3], [0, 1, 2, 3]), ([np.nan, 1.0], [0, 1, 2, 3]),
     ],
-)
+)  # fmt: skip
 def test_claims_fail_where_the_online_curve_is_above(online, failed):
     one = np.ones(2)
     claims = score(OnlineSettings(), [Curves(1.2 * one, 1.1 * one, one, np.array(online))])

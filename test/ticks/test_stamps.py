@@ -38,18 +38,12 @@ def judged(*stamps: int) -> list[Verdict]:
 @pytest.mark.parametrize(
     ('step', 'verdict'),
     [
-        (1, Verdict.ACCEPT),
-        (MAX_GAP_NS, Verdict.ACCEPT),
-        (MAX_GAP_NS + 1, Verdict.GAP),
-        (0, Verdict.DUPLICATE),
-        (-1, Verdict.OUT_OF_ORDER),
-        (1 - JUMP_BACK_NS, Verdict.OUT_OF_ORDER),
-        (-JUMP_BACK_NS, Verdict.JUMP_BACK),
-        (-NOW // 2, Verdict.JUMP_BACK),
-        (-NOW, Verdict.ZERO),
-        (-NOW - 5, Verdict.ZERO),
+        (1, Verdict.ACCEPT), (MAX_GAP_NS, Verdict.ACCEPT), (MAX_GAP_NS + 1, Verdict.GAP),
+        (0, Verdict.DUPLICATE), (-1, Verdict.OUT_OF_ORDER),
+        (1 - JUMP_BACK_NS, Verdict.OUT_OF_ORDER), (-JUMP_BACK_NS, Verdict.JUMP_BACK),
+        (-NOW // 2, Verdict.JUMP_BACK), (-NOW, Verdict.ZERO), (-NOW - 5, Verdict.ZERO),
     ],
-)
+)  # fmt: skip
 def test_a_step_from_the_newest_stamp(step, verdict):
     assert judged(NOW, NOW + step) == [Verdict.START, verdict]
 
