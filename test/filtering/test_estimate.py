@@ -14,8 +14,8 @@ from two_manifold_ros.adapting.stream_memory import make_head
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import ANYWHERE, Estimate, limits_of, make_tick_filter
 from two_manifold_ros.filtering.filter import Filter, judge_gaussian
-from two_manifold_ros.filtering.status import EllipseLimits, half_axis, Status, TickDiagnostics
-from two_manifold_ros.filtering.tracker import PositionModes
+from two_manifold_ros.filtering.status import EllipseLimits, Status, TickDiagnostics
+from two_manifold_ros.filtering.tracker import half_axis, PositionModes
 from two_manifold_ros.model.model import ModelHead, RouteModel
 from two_manifold_ros.ticks.segments import Channels
 

@@ -20,7 +20,8 @@ from scipy.spatial import ConvexHull
 
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.filter import Filter
-from two_manifold_ros.filtering.status import half_axis, Status
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.filtering.tracker import half_axis
 from two_manifold_ros.model.model import Model, RouteModel
 from two_manifold_ros.recordings.recording import ImuStream, Recording
 from two_manifold_ros.ticks.segments import cut_segments

@@ -20,7 +20,8 @@ from bokeh.layouts import column
 from bokeh.models import ColumnDataSource
 
 from two_manifold_ros.evaluation.evaluate import evaluate
-from two_manifold_ros.filtering.status import half_axis, Status
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.filtering.tracker import half_axis
 from two_manifold_ros.inspection.inspecting import inspect_recording
 from two_manifold_ros.pages import drawing
 from two_manifold_ros.pages.report import Figure, Heading, page_of, write_page

@@ -14,8 +14,8 @@ import numpy as np
 
 from two_manifold_ros.filtering.coarse import CoarseBelief
 from two_manifold_ros.filtering.network_lines import Branch, LineState
-from two_manifold_ros.filtering.status import half_axis, StateMachine, TickDiagnostics
-from two_manifold_ros.filtering.tracker import RouteTracker, TickFilter
+from two_manifold_ros.filtering.status import StateMachine, TickDiagnostics
+from two_manifold_ros.filtering.tracker import half_axis, RouteTracker, TickFilter
 from two_manifold_ros.route.belief import RouteBelief
 from two_manifold_ros.typing import Bools, Floats
 

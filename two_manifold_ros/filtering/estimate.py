@@ -13,8 +13,14 @@ import numpy as np
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.atlas import AtlasTracker
-from two_manifold_ros.filtering.status import EllipseLimits, half_axis, Status, USABLE
-from two_manifold_ros.filtering.tracker import RouteTracker, TickFilter, TpsrTracker, Tracker
+from two_manifold_ros.filtering.status import EllipseLimits, Status, USABLE
+from two_manifold_ros.filtering.tracker import (
+    half_axis,
+    RouteTracker,
+    TickFilter,
+    TpsrTracker,
+    Tracker,
+)
 from two_manifold_ros.model.model import AtlasModel, Model, ModelHead, RouteModel, TpsrModel
 from two_manifold_ros.typing import Floats
 

@@ -25,12 +25,12 @@ from two_manifold_ros.filtering.input_watch import InputWatch
 from two_manifold_ros.filtering.status import (
     CAUSES,
     Finding,
-    half_axis,
     StateMachine,
     Status,
     USABLE,
 )
 from two_manifold_ros.filtering.status import Verdict as Said
+from two_manifold_ros.filtering.tracker import half_axis
 from two_manifold_ros.ticks.segments import NO_LIMIT, with_shakes
 from two_manifold_ros.ticks.stamps import StampGate, TickAverager, USED, Verdict
 from two_manifold_ros.typing import Floats

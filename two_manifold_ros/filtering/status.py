@@ -7,13 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
-from two_manifold_ros.compilation import shared
 from two_manifold_ros.names import NOVEL, NOVEL_WARN
-
-if TYPE_CHECKING:
-    from two_manifold_ros.typing import Floats
 
 
 class Status(Enum):
@@ -107,9 +103,9 @@ CAUSES = {
     ),
     'off_network': (
         'the motion fits no way from where the drives of the training begin (with a '
-        'probability of {off_route:.0%}), or was not seen from there on, as after a gap: say where '
-        'it is (a position fix), or bring the vehicle to such a place and reset the filter; follow '
-        'a recording from its beginning'
+        'probability of {off_route:.0%}), or was not seen from there on, as after a gap: give a '
+        'position fix, or bring the vehicle to such a place and reset the filter; follow a '
+        'recording from its beginning'
     ),
     'unmodelled_motion': (
         'the vehicle moves as it never did in training, with a probability of {unlike:.0%}: drive '
@@ -172,16 +168,6 @@ class TickDiagnostics(NamedTuple):
     outside: bool = False
     ellipse_m: float = math.nan
     finding: Finding | None = None
-
-
-@shared
-def half_axis(covariance: Floats) -> float:
-    """Return half the long axis of the 95 % ellipse of a (2, 2) covariance."""
-    middle = 0.5 * (covariance[0, 0] + covariance[1, 1])
-    apart = 0.5 * (covariance[0, 0] - covariance[1, 1])
-    variance = middle + math.sqrt(apart * apart + covariance[0, 1] * covariance[0, 1])
-    # The root of -2 log 0.05, the 95 % quantile of chi-square with two degrees of freedom.
-    return 2.4477468306808166 * math.sqrt(max(variance, 0.0))
 
 
 @dataclass(frozen=True)

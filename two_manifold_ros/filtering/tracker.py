@@ -12,7 +12,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.compilation import compiled
+from two_manifold_ros.compilation import compiled, shared
 from two_manifold_ros.filtering.fixes import FixedPlaces, Weights
 from two_manifold_ros.filtering.network_lines import LineFollower, LineState
 from two_manifold_ros.filtering.status import (
@@ -38,6 +38,16 @@ if TYPE_CHECKING:
     from two_manifold_ros.filtering.fixes import Fix
     from two_manifold_ros.model.model import Model, RouteModel, TpsrModel
     from two_manifold_ros.tpsr.thin_svd import Move
+
+
+@shared
+def half_axis(covariance: Floats) -> float:
+    """Return half the long axis of the 95 % ellipse of a (2, 2) covariance."""
+    middle = 0.5 * (covariance[0, 0] + covariance[1, 1])
+    apart = 0.5 * (covariance[0, 0] - covariance[1, 1])
+    variance = middle + math.sqrt(apart * apart + covariance[0, 1] * covariance[0, 1])
+    # The root of -2 log 0.05, the 95 % quantile of chi-square with two degrees of freedom.
+    return 2.4477468306808166 * math.sqrt(max(variance, 0.0))
 
 
 class TickFilter(ABC):

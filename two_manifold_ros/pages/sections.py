@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from bokeh.models import ColumnDataSource, DataRange1d
 import numpy as np
 
-from two_manifold_ros.filtering.status import half_axis, Status
+from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.filtering.tracker import half_axis
 from two_manifold_ros.inspection.inspecting import describe
 from two_manifold_ros.inspection.inspecting import Report as Inspection
 from two_manifold_ros.inspection.motion import Motion, put_together

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from two_manifold_ros.filtering.status import half_axis, Status, USABLE
+from two_manifold_ros.filtering.status import Status, USABLE
+from two_manifold_ros.filtering.tracker import half_axis
 from two_manifold_ros.interface.assessment import CODES
 from two_manifold_ros.pages.drawing import SILENT_S
 from two_manifold_ros.typing import Floats

@@ -18,11 +18,11 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import ERROR_SHARE
 from two_manifold_ros.filtering.status import (
     EllipseLimits,
-    half_axis,
     StateMachine,
     TickDiagnostics,
     USABLE,
 )
+from two_manifold_ros.filtering.tracker import half_axis
 from two_manifold_ros.fleet import LostWorkersError, spread
 from two_manifold_ros.hse_hmm.readout import (
     Calibration,
