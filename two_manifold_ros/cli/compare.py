@@ -30,7 +30,7 @@ from two_manifold_ros.typing import Table
 def shown_comparison(comparison: Comparison) -> Iterator[str | Table]:
     """Yield the tables, and sentences on how to read them."""
     count, rate_hz = len(comparison.horizons), comparison.rate_hz
-    # Of more horizons, four evenly spread ones are shown.
+    # Four, evenly spread, of more horizons than these.
     shown = np.linspace(0, count - 1, min(count, 4)).round().astype(int).tolist()
     ticks = [comparison.horizons[column] for column in shown]
     rows = []

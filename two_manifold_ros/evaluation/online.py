@@ -220,13 +220,8 @@ class _Stream:
         known_s: float = 0.0,
         progress: Callable[[str, float], None] = lambda *_: None,
     ) -> tuple[Floats, Bools]:
-        """
-        Feed a filter or a learner with a span of the stream, and look at its newest estimates.
-
-        Returned are errors (T,), NaN where the truth is unknown, and which estimates were
-        published. An estimate is compared with the truth at its own stamp. Where none is usable
-        the error is that of the mean position. Positions are given until ``known_s``.
-        """
+        """Feed a span of the stream; return errors (T,), NaN without truth, and what is valid."""
+        # Each is of the truth at its own stamp; where none is usable the mean position counts.
         errors, published = mean.copy(), np.zeros(len(mean), dtype=np.bool_)
         for index, recording in enumerate(self.recordings):
             looks = np.flatnonzero(self.drives == index)

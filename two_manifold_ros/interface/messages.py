@@ -131,8 +131,7 @@ class Topics:
     All topics with a fixed type.
 
     The depth of the IMU is four seconds of samples at 8 kHz, for stalls of a busy machine.
-    Aggregators of diagnostics listen on /diagnostics alone, where
-    diagnostic_updater publishes them from every namespace.
+    Aggregators hear /diagnostics alone: diagnostic_updater publishes there from any namespace.
     """
 
     IMU = Topic('imu', 'sensor_msgs/msg/Imu', depth=32_000, reliable=False)

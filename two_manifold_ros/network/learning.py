@@ -150,7 +150,7 @@ def with_usual_speeds(passes: Passes) -> tuple[Passes, Floats]:
     before, behind = (places.headings[places.visited[each]] for each in around(places))
     bends = np.arccos((before * behind).sum(axis=1).clip(-1.0, 1.0))
     usual = np.empty(len(speeds))
-    # In classes of equal numbers of visits.
+    # Classes of bends, of equal numbers of visits.
     for group in np.array_split(np.argsort(bends, kind='stable'), 20):
         usual[group] = np.median(speeds[group]) if len(group) else 0.0
     visits = np.bincount(places.visited, minlength=count).clip(min=1)
@@ -231,6 +231,7 @@ def learn_network(drives: NetworkPasses, window: int) -> Network:
     spread = max(spread, 0.02)
     turned = np.concatenate(drives.observations) @ courses.turning + courses.offset
     low, high = float(turned.min()) - 4.0 * spread, float(turned.max()) + 4.0 * spread
+    # How likely each of these turns is on any road.
     turns = np.linspace(low, high, 65)
     off = (turns[:, None] - np.quantile(turned, np.linspace(0.0, 1.0, 2001))) / spread
     chances = np.maximum(np.exp(-0.5 * off**2).mean(axis=1), 1e-9)
@@ -251,7 +252,7 @@ def learn_network(drives: NetworkPasses, window: int) -> Network:
 def _spread_about(shaken: Floats) -> tuple[Floats, Floats]:
     """Return the median (d,) of how much ticks (T, d) shake, and the scale about it."""
     middle = np.median(shaken, axis=0)
-    # As wide as the standard deviation of a normal distribution.
+    # As wide as the standard deviation of a normal distribution, and .05 at least.
     scale = 1.4826 * np.median(np.abs(shaken - middle), axis=0)
     return np.asarray(middle), np.maximum(scale, 0.05)
 
@@ -476,7 +477,7 @@ def _bends(places: Places, known: Bools, total: Floats) -> list[tuple[int, int]]
     inner = np.arange(half, count - half)
     within = (places.runs[inner - half] == places.runs[inner + half]) & known[inner]
     rate = np.abs(total[inner + half] - total[inner - half])
-    # Radians in ten places, five ticks of travel.
+    # A road bends from so many radians in ten places on, which are five ticks of travel.
     turning[inner] = within & (rate > 0.25)
     hot = np.flatnonzero(turning)
     return [

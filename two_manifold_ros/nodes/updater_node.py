@@ -279,11 +279,7 @@ class FilterClient:
         )
 
     def hand_over(self, path: str) -> None:
-        """
-        Set the parameter ``next_model``, then call the service ``swap_model``.
-
-        Its diagnostics say what becomes of it.
-        """
+        """Set ``next_model``, then call ``swap_model``: its diagnostics say what becomes of it."""
         if not (self._set.service_is_ready() and self._swap.service_is_ready()):
             return
 

@@ -149,11 +149,11 @@ class Vehicle:
         """Number of moments."""
         return len(self._moments)
 
-    def trail(self, start: float, end: float, most: int = 100) -> Floats:
-        """Return the positions (n, 2) that were published in a time, at most about so many."""
+    def trail(self, start: float, end: float) -> Floats:
+        """Return the positions (n, 2) that were published in a time, a hundred or so at most."""
         with self._lock:
             first, last = self._between(start, end)
-            some = self._moments[first : last : max(1, (last - first) // most)]
+            some = self._moments[first : last : max(1, (last - first) // 100)]
         places = [each.position for each in some if each.position is not None and each.usable]
         return np.array(places).reshape(-1, 2)
 

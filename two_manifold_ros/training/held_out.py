@@ -154,7 +154,7 @@ def parts_to_follow(
         when = total * places.times / np.array(lengths)[places.segments]
     edges = np.linspace(0, total, folds + 1)
     if np.histogram(when, edges)[0].max() > 1.5 / folds * len(when):
-        # It stands for most of the time: parts of equal time would leave out nearly all driving.
+        # It stands most of the time: parts of equal time would leave out nearly all visits in one.
         edges[1:-1] = np.quantile(when, np.arange(1, folds) / folds)
     truths = [segment_targets(each, passes.horizons, passes.period_s) for each in tracks]
     parts = []
