@@ -38,6 +38,12 @@ How much likelier than a route another one has to be to be followed, or chosen, 
 less, equally likely routes take turns.
 """
 
+SAYS = 0.25
+"""
+Exponent of the share of a route in the coarse belief beside its odds: with a half, a share that is
+wrong while the vehicle pulls away decides; with none, roads of similar bends take turns.
+"""
+
 CATCH_UP = 8
 """Ticks of the past that a tracker which woke up takes with each new one: answers are delayed."""
 
@@ -275,7 +281,7 @@ class AtlasTracker(TickFilter):
         full = [each for each in heard if routes[each].is_known]
         # A tracker compares its route with unknown roads, the coarse belief routes with each
         # other: at another speed ratio one follows a road of similar bends for a while.
-        odds = chances * np.sqrt(self._coarse.shares)
+        odds = chances * self._coarse.shares**SAYS
         few = full if full and (self._found or routes[chosen].odds >= 1.0) else [*heard]
         best = max(few, key=lambda each: (odds[each], each == chosen))
         if chosen not in few:

@@ -575,6 +575,9 @@ class RouteTracker(TickFilter):
             self._witness.follow(self._now[0], self.belief)
         self._scales.follow(*self._read, driving)
         broken = max(self._still / self._most_still, beyond, broken)
+        if broken > 1.0 and self._witness is not None:
+            # What is no motion of the vehicle is no sign of another road.
+            self._witness.start()
         full = self.seen >= len(self._recent)
         return TickDiagnostics(
             evidence,
