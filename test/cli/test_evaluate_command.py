@@ -53,7 +53,7 @@ def test_the_json_is_what_the_library_says(model_file, slot_car_model, slot_car_
 def test_fixes_are_taken_from_the_bag(slot_car_bag, model_file, command, scores, tmp_path):
     said = scores.json('--fixes', '5')
     assert said['samples']['fixes_received'] == 10
-    assert '10 position fixes, of which 0' in scores.words('--fixes', '5')
+    assert 'got 10 position fixes' in scores.words('--fixes', '5')
     counts = [
         command.json('replay', model_file, slot_car_bag, '-o', tmp_path / f'bag{number}', *fixes)
         for number, fixes in enumerate(([], ['--fixes', '0']))

@@ -389,6 +389,18 @@ def test_a_fix_names_the_route_at_the_first_tick_and_keeps_it(name, kart_atlas, 
     elsewhere = replace(fix, frame_id=other, position=kart_drives[other][1].positions.positions[0])
     live.fix(elsewhere)
     assert {each.route for each in feed(live, stream[2000:2300])} == {name}
+    # Where the vehicle was carried there, the route is named with the fixes.
+    carried = joined(stream[:2300], later(kart_drives, other)[2000:], pause_s=1.0)
+    live = Filter(kart_atlas)
+    feed(live, carried[:2320])
+    places = kart_drives[other][1].positions
+    begins = int(np.searchsorted(places.stamps, later(kart_drives, other)[2000][0]))
+    there = replace(elsewhere, position=places.positions[begins])
+    live.fix(there)
+    feed(live, carried[2320:2340])
+    live.fix(there)
+    found = feed(live, carried[2340:3300])
+    assert np.mean([each.route == other for each in found]) > 0.9
     with_other_frame = Filter(kart_atlas)
     with_other_frame.fix(replace(fix, frame_id='none of them'))
     feed(with_other_frame, stream[:100])

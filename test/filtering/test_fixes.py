@@ -243,3 +243,23 @@ def test_a_fix_on_a_branch_settles_which_line_is_driven(line, forked_model, fork
         live.fix(Fix(NEWEST, there, np.eye(2)))
     (carried, *_) = feed(live, [next(stream) for _ in range(20)])
     assert carried.line != line
+
+
+@pytest.mark.parametrize('covariance', [1e12, 1e20, 1e90])
+def test_no_covariance_breaks_a_filter(covariance, slot_car_model, drive):
+    stream, truth = drive
+    live = Filter(slot_car_model)
+    line = covariance * np.ones((2, 2))
+    live.fix(Fix(stream[0][0], truth(stream[0][0])[0], line))
+    live.fix(Fix(NEWEST, np.zeros(2), line * (1.0 + 1e-12 * np.array([[0.0, 1.0], [1.0, 0.0]]))))
+    assert all(np.isfinite(each.positions).all() for each in feed(live, stream[:60]))
+    assert live.fixes['received'] == sum(live.fixes.values()) / 2 == 2
+
+
+def test_what_waits_at_a_reset_is_counted_and_a_click_is_not_the_oldest(slot_car_model, drive):
+    live = Filter(slot_car_model)
+    for stamp in (NEWEST, *range(drive[0][0][0], drive[0][0][0] + 101)):
+        live.fix(Fix(stamp, np.zeros(2), EXACT))
+    assert live.fixes == {'received': 102, 'dropped': 2}
+    live.reset('a test')
+    assert live.fixes == {'received': 102, 'dropped': 102}

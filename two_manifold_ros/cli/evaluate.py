@@ -16,10 +16,9 @@ from two_manifold_ros.evaluation.evaluate import (
     evaluate,
     Evaluation,
     recordings_by_route,
-    trained_lag,
     UNUSABLE,
 )
-from two_manifold_ros.inspection.lag import estimate_lag, late_sentences
+from two_manifold_ros.inspection.lag import estimate_lag, late_sentences, trained_lag
 from two_manifold_ros.inspection.positions import left_out_sentence
 from two_manifold_ros.model.model_file import load_model
 from two_manifold_ros.model.vehicle import check_vehicle, load_vehicle
@@ -179,7 +178,10 @@ def _sentences(evaluation: Evaluation, route: str) -> Iterator[str]:
     samples = evaluation.to_json()['samples']
     if fixes := samples.get('fixes_received', 0):
         wrong = samples.get('fixes_contradicting', 0)
-        yield f'the filter got {fixes} position fixes, of which {wrong} contradicted it'
+        yield (
+            f'the filter got {fixes} position fixes, of the positions that it is compared with; '
+            f'{wrong} of them contradicted it'
+        )
     if count := samples.get(UNUSABLE, 0):
         yield (
             f'{count} estimates had no usable position on the route at one horizon or more: '

@@ -15,10 +15,11 @@ import numpy as np
 
 from two_manifold_ros.cli import options
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import driven_route
+from two_manifold_ros.evaluation.evaluate import driven_route, recordings_by_route
 from two_manifold_ros.evaluation.lap_times import LapTimes, time_laps
 from two_manifold_ros.evaluation.replaying import replay
 from two_manifold_ros.evaluation.vehicles import measure_vehicle
+from two_manifold_ros.inspection.lag import put_in_step, trained_lag
 from two_manifold_ros.interface.messages import PUBLISHED, Topics
 from two_manifold_ros.laps.timing import LapTimer, make_timer
 from two_manifold_ros.model.model_file import load_model
@@ -156,6 +157,9 @@ def run_replay(args: Namespace) -> int:
     (recording,) = options.recordings_of(
         args, model if needed else None, need_positions=needed, find_positions=needed
     )
+    if needed:
+        ((name, _),) = recordings_by_route(model, [recording]).items()
+        (recording,) = put_in_step([recording], trained_lag(model.routes[name]))
     latched = tuple(f'/{topic.name}' for topic in PUBLISHED.values() if topic.latched)
     with BagWriter(args.output, latched=latched) as bag, Progress('filtering') as progress:
         ends: list[Assessment] = []

@@ -141,7 +141,7 @@ def run_place(args: Namespace) -> int:
     fields = {'header': header(0, ''), 'pose': pose}
     limit_s, kind = InputLimits.discovery_s, Topics.INITIAL_POSE.msgtype
     told = _watching().tell(args.topic, kind, fields, limit_s)
-    said = [f'{args.topic} was told {args.x:g}, {args.y:g}; see two-manifold status'] * told
+    said = [f'A node listens on {args.topic} and was sent {args.x:g}, {args.y:g}'] * told
     answer(args, {'topic': args.topic, 'told': told}, said)
     if not told:
         on_stderr(

@@ -15,9 +15,9 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.evaluation.evaluate import evaluate, in_plane_of, route_of, trained_lag
+from two_manifold_ros.evaluation.evaluate import evaluate, in_plane_of, route_of
 from two_manifold_ros.fleet import spread
-from two_manifold_ros.inspection.lag import put_in_step
+from two_manifold_ros.inspection.lag import put_in_step, trained_lag
 from two_manifold_ros.inspection.positions import check_units
 from two_manifold_ros.recordings.reading import read_recording, ReadingOptions
 from two_manifold_ros.sources import public

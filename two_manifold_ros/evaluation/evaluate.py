@@ -6,10 +6,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from statistics import median
 import time
 from typing import Any, TYPE_CHECKING
 
@@ -21,7 +19,6 @@ from two_manifold_ros.filtering.fixes import Fix
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.fleet import spread
 from two_manifold_ros.hse_hmm.readout import CHI_SQUARE, squared_mahalanobis
-from two_manifold_ros.inspection.lag import AUTO, FURTHEST_S
 from two_manifold_ros.inspection.shared_places import positions_apart, SHARED, shared_places
 from two_manifold_ros.interface.assessment import as_the_node, assess_offline, Assessment, CODES
 from two_manifold_ros.names import LAP_FRAME
@@ -184,19 +181,6 @@ def in_plane_of(model: ModelHead, recording: Recording) -> Recording:
     return replace(recording, positions=in_plane(stream, nearest))
 
 
-def trained_lag(model: ModelHead) -> str:
-    """Return the position lag of the training for `put_in_step`; empty if it was none."""
-    found: list[float] = []
-    # A summary may be anything.
-    with suppress(AttributeError, LookupError, TypeError, ValueError):
-        found = [float(row['corrected_s']) for row in model.summary.get('position_lag', [])]
-    # Of bags that differ none is the rule.
-    if not found or not max(found) - min(found) <= 0.5 / model.rate_hz or not median(found):
-        return ''
-    # What is further was a clock, which may have been set since.
-    return AUTO if abs(median(found)) > FURTHEST_S else str(median(found))
-
-
 def recordings_by_route(
     model: ModelHead, recordings: Sequence[Recording]
 ) -> dict[str, list[Recording]]:
@@ -282,6 +266,8 @@ def estimates_along(
 
 def fixes_along(recording: Recording, every_s: float) -> list[Fix]:
     """Return the first position of a recording and one each so many seconds, or each if 0."""
+    if every_s < 0.0:
+        raise InputError(f'--fixes {every_s:g} is negative: give seconds, or 0 for each position')
     stream = recording.positions
     if stream is None or not stream.usable.any():
         msg = f'{recording.name}: it has no positions to take fixes from: leave out --fixes'

@@ -185,7 +185,7 @@ class AtlasTracker(TickFilter):
         self._routes[0].wake()
         self._settled = self._searched = self._found = self._lost = False
         # Ticks in a row at which one route was as good as sure, and the chosen one was left.
-        self._known = self._left = 0
+        self._known = self._left = self._wrong_fixes = 0
 
     def lose(self) -> None:
         """Know, after a start, that no drive begins here."""
@@ -196,11 +196,11 @@ class AtlasTracker(TickFilter):
         """
         Take a position fix of so many ticks ago, see `TickFilter.fix`.
 
-        Until one route is known to be driven the routes that explain it best are followed, and of
-        them the best one is chosen.
+        Until one route is known to be driven, or where two fixes in a row contradict it, the
+        routes that explain them best are followed, and of them the best one is chosen.
         """
         routes = self._routes
-        found = [each.tracker.weigh(fix, ago) for each in routes]
+        found = [each.tracker.weigh(fix, ago, usual=True) for each in routes]
         known = [each.density for each in found if each is not None]
         if not known:
             return math.nan
@@ -214,15 +214,23 @@ class AtlasTracker(TickFilter):
                 for route, each in zip(routes, found, strict=True)
             ]
         )
+        right = {each: routes[each].catch_up().fix(fix, ago) for each in self.awake}
+        agrees = right[self.chosen] > StateMachine.likely
+        self._wrong_fixes = 0 if agrees else self._wrong_fixes + 1
+        self._settled = self._settled and self._wrong_fixes < 2
         if not self._settled:
             self._searched = True
             self._search(placed=False)
-        right = {each: routes[each].catch_up().fix(fix, ago) for each in self.awake}
-        if not self._settled:
-            self._choose(max(right, key=lambda each: (self._coarse.shares[each], -each)))
+            awake = set(self.awake)
+            right |= {each: routes[each].tracker.fix(fix, ago) for each in awake - set(right)}
+            self._choose(max(awake, key=lambda each: (self._coarse.shares[each], -each)))
         for number, each in right.items():
             routes[number].located |= each > StateMachine.likely
-        return right[self.chosen]
+            if math.isnan(each) and right[self.chosen] > StateMachine.likely:
+                # Nobody is in two frames.
+                routes[number].sleep()
+        # On a route in another frame the fix says that it is not driven.
+        return 0.0 if math.isnan(right[self.chosen]) else right[self.chosen]
 
     def coast(self, ticks: int) -> None:
         """Move on by some ticks without observations on all routes that are followed."""

@@ -131,7 +131,8 @@ class Filter:
         and ``resets``. Each received sample was used, was set aside, or is ``waiting``.
     fixes
         Position fixes ``received``, and those that were ``agreeing``, ``contradicting``, ``late``
-        or ``ahead`` by more than a window, or of an ``other_frame``; the rest waits for its tick.
+        or ``ahead`` by more than a window, of an ``other_frame``, or ``dropped`` by a reset; the
+        rest waits for its tick. What hands fixes on may count others that it refused.
     latest
         The newest estimate since the last reset, if there is one.
     used, broke
@@ -249,7 +250,7 @@ class Filter:
         for judged in self._gate.drain():
             self._use(*judged)
         self._reset()
-        self._fixes.clear()
+        self._drop_fixes(len(self._fixes))
         self._waits = Said(Status.WAITING, 'waiting', f'reset: {cause}')
 
     def lose(self) -> None:
@@ -264,12 +265,18 @@ class Filter:
         """
         self.fixes['received'] += 1
         self._fixes.append(fix)
-        self._fixes.sort(key=lambda each: each.stamp_ns)
-        del self._fixes[:-MOST_FIXES]
+        # One of a person is not the oldest.
+        self._fixes.sort(key=lambda each: each.stamp_ns or math.inf)
+        self._drop_fixes(len(self._fixes) - MOST_FIXES)
 
-    def _take_fixes(self, began_ns: int) -> tuple[float, Floats | None]:
-        """Return how likely the newest fix before a tick is right, and where it is, if any is."""
-        agrees, place, period_ns = math.nan, None, self.running.period_ns
+    def _drop_fixes(self, count: int) -> None:
+        """Forget so many of the oldest fixes that wait."""
+        self.fixes += Counter(dropped=count)
+        del self._fixes[: max(count, 0)]
+
+    def _take_fixes(self, began_ns: int) -> float:
+        """Return how likely the newest fix before a tick is right; NaN if there is none."""
+        agrees, period_ns = math.nan, self.running.period_ns
         waiting, self._fixes = self._fixes, []
         for each in waiting:
             # Less than no ticks ago: it waits for the next tick.
@@ -283,12 +290,10 @@ class Filter:
             else:
                 if self._route != self.ticks.chosen:
                     self._follow(self.ticks.chosen)
-                there = each.on_map_of(self.running)
-                agrees, place = right, None if there is None else there.position
-                disagrees = right < StateMachine.likely
+                agrees, disagrees = right, right < StateMachine.likely
                 self.fixes['contradicting' if disagrees else 'agreeing'] += 1
                 self._located = self._located or not disagrees
-        return agrees, place
+        return agrees
 
     def push(self, stamp_ns: int, sample: Sequence[float] | Floats) -> list[Estimate]:
         """
@@ -352,7 +357,7 @@ class Filter:
                 self._tick += ticks
         elif verdict is Verdict.JUMP_BACK:
             self._reset()
-            self._fixes.clear()
+            self._drop_fixes(len(self._fixes))
         # The sample behind a gap waited for the next one, while unusable ones may have come.
         watch = self._watch
         if watch is not None and not (verdict is Verdict.GAP and watch.newest_ns > stamp_ns):
@@ -397,9 +402,7 @@ class Filter:
     def _estimate(self, stamp_ns: int, values: Floats) -> Estimate:
         """Return the estimate of a tick that ended at a stamp with these means (c,)."""
         ticks, tick, counters = self.ticks, self._tick, self.counters
-        agrees, fixed = math.nan, None
-        if self._fixes:
-            agrees, fixed = self._take_fixes(stamp_ns - self.running.period_ns)
+        agrees = self._take_fixes(stamp_ns - self.running.period_ns) if self._fixes else math.nan
         result = ticks.update(values)
         if self._route != ticks.chosen:
             self._follow(ticks.chosen)
@@ -419,7 +422,6 @@ class Filter:
                 recovering=self._recovering,
                 located=self._located,
                 fix_agrees=agrees,
-                fix_m=math.nan if fixed is None else math.dist(fixed, means[0]),
                 seen=ticks.seen,
                 outside=outside,
                 ellipse_m=ellipse_m,

@@ -45,7 +45,12 @@ class Fix:
     origin: GeodeticOrigin | None = None
 
     def __post_init__(self) -> None:
-        """Raise `InputError` if a number is not finite, or a covariance is none."""
+        """Raise `InputError` if a number is not finite, or a covariance cannot be one."""
+        for name, shape in (('position', (2,)), ('covariance', (2, 2))):
+            values = np.asarray(getattr(self, name), dtype=np.float64)
+            if values.shape != shape:
+                raise InputError(f'the {name} of a position fix has to be of the shape {shape}')
+            object.__setattr__(self, name, values)
         known = [*self.position, *self.covariance.ravel(), self.heading_variance]
         # Products of larger ones are not finite.
         if not (np.abs(known) < 1e100).all():
@@ -56,8 +61,8 @@ class Fix:
         positive = a >= 0.0 and d >= 0.0 and (1.0 + 1e-9) * a * d >= b * b
         if not (b == c and positive) or self.heading_variance < 0:
             raise InputError(
-                'the covariance of a position fix is none, as it is not symmetric or a variance '
-                'is negative: look at what measures it'
+                'the covariance of a position fix cannot be one: it is not symmetric, or a '
+                'variance is negative; look at what measures it'
             )
 
     def on_map_of(self, model: ModelHead) -> Fix | None:
@@ -133,7 +138,9 @@ class FixedPlaces:
         """Weigh a fix of so many ticks ago, since when it moved at speed ratios (r, P)."""
         apart = fix.position - self.positions_before(ago, ratios)
         apart[:, ~self._known] = 0.0
-        covariances = self._covariances + fix.covariance
+        # A little more, so that one of a line, or of a rounded one, has an inverse.
+        more = 1e-8 * np.trace(fix.covariance) * np.eye(2)
+        covariances = self._covariances + fix.covariance + more
         # Student t, as of the observations: covariances of sensors and maps are rarely exact.
         squares = squared_mahalanobis(apart, covariances)
         likely = (1.0 + squares / self._tail) ** (-0.5 * (self._tail + 2.0))

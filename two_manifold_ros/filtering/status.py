@@ -72,9 +72,9 @@ CAUSES = {
         'drives as in training'
     ),
     'fix_contradicts': (
-        'the newest position fix is {fix_m:.1f} m from the estimate, more than the covariances '
-        'allow: compare the frame, the stamp and the sensor of the fixes; if the fix is right, '
-        'give a second one'
+        'the newest position fix, or its heading, is farther from the estimate than the '
+        'covariances of both allow: compare the frame, the stamp and the sensor of the fixes; if '
+        'the fix is right, give another one at once'
     ),
     'unlikely': (
         'the newest observation is less likely at the believed position than any of the training '
@@ -143,10 +143,9 @@ class TickDiagnostics(NamedTuple):
     What was observed for some bends ``disagrees`` with what the belief expected, see `Witness`.
     An observation is ``unlikely`` if it is less likely than any on held-out parts of the training.
     After a gap the filter is ``recovering`` until ``seen`` ticks fill the window. A position fix
-    that was right before this tick, with the probability ``fix_agrees``, is ``fix_m`` metres from
-    the estimate; both are NaN if there was none. Once one agreed the vehicle is ``located``. The
-    position is ``outside`` where no training position can be, see `region_of`; the ``finding`` is
-    the gravest.
+    before this tick was right with the probability ``fix_agrees``, NaN if there was none. Once one
+    agreed the vehicle is ``located``. The position is ``outside`` where no training position can
+    be, see `region_of`; the ``finding`` is the gravest.
     """
 
     evidence: float = 0.0
@@ -163,7 +162,6 @@ class TickDiagnostics(NamedTuple):
     recovering: bool = False
     located: bool = False
     fix_agrees: float = math.nan
-    fix_m: float = math.nan
     seen: int = 0
     outside: bool = False
     ellipse_m: float = math.nan

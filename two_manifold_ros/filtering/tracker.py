@@ -497,16 +497,20 @@ class RouteTracker(TickFilter):
         self.belief.place(chances)
         self._read = self.belief.read()
 
-    def weigh(self, fix: Fix, ago: float) -> Weights | None:
-        """Weigh a position fix of so many ticks ago; ``None`` if it is not in the frame."""
+    def weigh(self, fix: Fix, ago: float, *, usual: bool = False) -> Weights | None:
+        """
+        Weigh a position fix of so many ticks ago; ``None`` if it is not in the frame.
+
+        The last row is of the ``usual`` speed, the only one if nothing else is asked for.
+        """
         there = fix.on_map_of(self._model)
         if there is None:
             return None
         if self._fixed is None:
             self._fixed = FixedPlaces(self._model.route)
         # What came to a place by the fix alone came at the usual speed.
-        usual = np.ones((1, len(self.belief.ratios)))
-        return self._fixed.weigh(there, ago, np.vstack([self.belief.ratios[:, :OFF].T, usual]))
+        known = self.belief.ratios[:, : 0 if usual else OFF].T
+        return self._fixed.weigh(there, ago, np.vstack([known, np.ones((1, known.shape[1]))]))
 
     def fix(self, fix: Fix, ago: float) -> float:
         """Take a position fix of so many ticks ago, see `TickFilter.fix`."""

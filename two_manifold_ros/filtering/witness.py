@@ -80,7 +80,8 @@ def compare(
             moments[1] += kept * seen * seen
             moments[2] += kept * awaited * seen
     alone = (moments[0] + unseen) * (moments[1] + unseen)
-    return float((moments[2] + unseen) / math.sqrt(alone))
+    # Where all places look alike nothing can disagree.
+    return float((moments[2] + unseen) / math.sqrt(alone)) if alone > 0.0 else 1.0
 
 
 class Witness:

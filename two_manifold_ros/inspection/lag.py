@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 import math
+from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +25,7 @@ from two_manifold_ros.recordings.recording import IMU_CHANNELS
 from two_manifold_ros.typing import Bools, Floats
 
 if TYPE_CHECKING:
+    from two_manifold_ros.model.model import ModelHead
     from two_manifold_ros.recordings.recording import ImuStream, PositionStream, Recording
 
 
@@ -332,6 +335,19 @@ def parse_position_lag(text: str) -> float | None:
     if not math.isfinite(lag_s):
         raise InputError(f'a position lag of {text!r} is neither {AUTO} nor a number of seconds')
     return lag_s
+
+
+def trained_lag(model: ModelHead) -> str:
+    """Return the position lag of the training for `put_in_step`; empty if it was none."""
+    found: list[float] = []
+    # A summary may be anything.
+    with suppress(AttributeError, LookupError, TypeError, ValueError):
+        found = [float(row['corrected_s']) for row in model.summary.get('position_lag', [])]
+    # Of bags that differ none is the rule.
+    if not found or not max(found) - min(found) <= 0.5 / model.rate_hz or not median(found):
+        return ''
+    # What is further was a clock, which may have been set since.
+    return AUTO if abs(median(found)) > FURTHEST_S else str(median(found))
 
 
 def put_in_step(

@@ -61,8 +61,10 @@ def fix_of(msgtype: str, stamp_ns: int, frame_id: str, numbers: Sequence[float])
         known = covariance if any(further) else np.zeros((2, 2))
         return Fix(stamp_ns, np.zeros(2), known, origin=GeodeticOrigin(latitude, longitude, 0.0))
     *turn, variance = further or (0.0,)
-    # A quaternion of another length than one, up to coarse rounding, is none.
-    heading = yaw_of(*turn) if 0.9 < math.hypot(*turn) < 1.1 else math.nan
+    # A quaternion of another length than one, up to coarse rounding, is none; and who fills in no
+    # covariance knows no heading.
+    turned = variance != 0.0 and 0.9 < math.hypot(*turn) < 1.1
+    heading = yaw_of(*turn) if turned else math.nan
     return Fix(stamp_ns, np.array(place), covariance, heading, variance, frame_id)
 
 

@@ -20,6 +20,7 @@ from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.fixes import Fix, NEWEST
 from two_manifold_ros.filtering.status import Finding, USABLE
 from two_manifold_ros.filtering.successor import Sample, Successor
+from two_manifold_ros.inspection.lag import AUTO, trained_lag
 from two_manifold_ros.interface.assessment import format_duration, InputLimits, rejections, WORDS
 from two_manifold_ros.laps.timing import LapTimer
 from two_manifold_ros.model.model_file import load_model
@@ -155,16 +156,19 @@ class Session:
         """
         Hand a position fix to the filter, and to the successor; an `InputError` says why not.
 
-        One that a person ``clicked`` is of now if its stamp is not within a window of the IMU.
+        One that a person ``clicked`` is of now if its stamp is not within a window of the IMU;
+        others are late by what the positions of the training were.
         """
         stamp_ns = fix.stamp_ns if self._clock_ns is None else self._clock_ns()
         behind_ns = self.arrivals.newest_ns - stamp_ns
-        if clicked and abs(behind_ns) > self.model.window_ns:
+        lag_s = trained_lag(self.filter.running)
+        if clicked and (stamp_ns == 0 or abs(behind_ns) > self.model.window_ns):
             stamp_ns = NEWEST
         elif stamp_ns == 0:
             raise InputError(WORDS['zero_stamp'])
         else:
             self.fix_behind_s = behind_ns / 1e9
+            stamp_ns -= 0 if clicked or lag_s in {'', AUTO} else round(1e9 * float(lag_s))
         fix = replace(fix, stamp_ns=stamp_ns)
         self.filter.fix(fix)
         if self.successor is not None:

@@ -303,7 +303,7 @@ class RouteBelief:
         total = float(came.sum() + (placed * stayed).sum()) + left * lost
         wrong = gross * ((1.0 - self.fix_moved) * on + (1.0 - self.fix_returns) * lost)
         self._reweigh(stayed / total, came / total, left / total)
-        return 1.0 - wrong / total
+        return max(1.0 - wrong / total, 0.0)
 
     def _reweigh(self, stayed: Floats, came: Floats, left: float) -> None:
         """Scale hypotheses on the route (5, P) and all else, and add what ``came`` to places."""
