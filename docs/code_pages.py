@@ -43,6 +43,7 @@ INTERFACE = {
     ),
     'Filtering': (
         'filtering/filter.py: Filter',
+        'filtering/fixes.py: Fix',
         'filtering/estimate.py: Estimate',
         'filtering/status.py: Status',
     ),
