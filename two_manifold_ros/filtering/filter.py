@@ -174,6 +174,7 @@ class Filter:
         self._tick = self._missed = 0
         self._recovering = self._located = False
         self._fixes: list[Fix] = []
+        self._doubted = 0
         self.fixes: Counter[str] = Counter()
         self.counters: Counter[str] = Counter()
         self.latest: Estimate | None = None
@@ -380,6 +381,7 @@ class Filter:
         self._machine.reset()
         self._tick = self._missed = 0
         self._recovering = self._located = False
+        self._doubted = 0
         # Unusable samples may have bridged the gap for the checks of the input.
         if self._watch is not None and not (
             stamp_ns and (self._watch.newest_ns > stamp_ns or self._watch.goes_on(stamp_ns))
@@ -403,6 +405,11 @@ class Filter:
         """Return the estimate of a tick that ended at a stamp with these means (c,)."""
         ticks, tick, counters = self.ticks, self._tick, self.counters
         agrees = self._take_fixes(stamp_ns - self.running.period_ns) if self._fixes else math.nan
+        if not math.isnan(agrees):
+            # Longer than a tick, so that somebody sees it.
+            self._doubted = tick + self.running.window if agrees < StateMachine.likely else 0
+        elif tick < self._doubted:
+            agrees = 0.0
         result = ticks.update(values)
         if self._route != ticks.chosen:
             self._follow(ticks.chosen)

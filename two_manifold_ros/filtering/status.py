@@ -143,9 +143,10 @@ class TickDiagnostics(NamedTuple):
     What was observed for some bends ``disagrees`` with what the belief expected, see `Witness`.
     An observation is ``unlikely`` if it is less likely than any on held-out parts of the training.
     After a gap the filter is ``recovering`` until ``seen`` ticks fill the window. A position fix
-    before this tick was right with the probability ``fix_agrees``, NaN if there was none. Once one
-    agreed the vehicle is ``located``. The position is ``outside`` where no training position can
-    be, see `region_of`; the ``finding`` is the gravest.
+    before this tick was right with the probability ``fix_agrees``, NaN if there was none, and one
+    that was not counts for a window if none follows. Once one agreed the vehicle is ``located``.
+    The position is ``outside`` where no training position can be, see `region_of`; the ``finding``
+    is the gravest.
     """
 
     evidence: float = 0.0
