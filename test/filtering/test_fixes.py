@@ -71,8 +71,7 @@ def test_one_wrong_fix_is_reported_and_moves_nothing_and_a_second_decides(slot_c
     feed(live, stream[:cut])
     usual = feed(plain, stream)
     opposite = truth(stream[cut][0] - round(0.5e9 * slot_car_model.circuit.lap_s))[0]
-    stamp = live.latest.stamp_ns
-    live.fix(Fix(stamp, opposite, EXACT))
+    live.fix(Fix(live.latest.stamp_ns, opposite, EXACT))
     after = feed(live, stream[cut : cut + 60])
     causes = [each.cause for each in after]
     assert causes.count('fix_contradicts') >= slot_car_model.window
@@ -111,10 +110,9 @@ def test_a_wrong_first_fix_costs_at_most_a_memory(slot_car_model, drive):
 @pytest.mark.parametrize('ticks', [3, 10])
 def test_a_late_fix_says_what_a_fix_in_time_said(ticks, slot_car_model, drive):
     stream, truth = drive
-    period = slot_car_model.period_ns
     late, never = Filter(slot_car_model), Filter(slot_car_model)
     feed(late, stream[150:170]), feed(never, stream[150:170])
-    stamp = late.latest.stamp_ns - ticks * period
+    stamp = late.latest.stamp_ns - ticks * slot_car_model.period_ns
     late.fix(Fix(stamp, truth(stamp)[0], EXACT))
     told, untold = (errors(feed(each, stream[170:182]), truth) for each in (late, never))
     assert told[0] < 0.1 * spread_of(slot_car_model) < untold[0]

@@ -132,3 +132,21 @@ def test_a_click_is_of_now_if_its_clock_is_another_one_and_a_successor_gets_it_t
     with pytest.raises(InputError, match='stamp is zero'):
         session.fix(fix)
     assert session.filter.fixes == {'received': 4}
+    # Before the first sample of the IMU no stamp is far from it.
+    session.arrivals.newest_ns = 0
+    session.fix(fix, clicked=True)
+    session.successor.catch_up()
+    assert heard.pop().stamp_ns == NEWEST
+
+
+def test_a_sensor_is_as_late_as_in_the_training_and_no_covariance_is_no_heading(model):
+    session = Session(replace(model, summary={'position_lag': [{'corrected_s': 0.25}]}))
+    heard: list[Fix] = []
+    session.filter.fix, session.arrivals.newest_ns = heard.append, 10**12
+    for clicked in (False, True):
+        session.fix(Fix(10**12, np.zeros(2), np.eye(2)), clicked=clicked)
+    assert [each.stamp_ns for each in heard] == [10**12 - 250_000_000, 10**12]
+    headings = [
+        fixes.fix_of(POSE, 1, '', [*[0.0] * 8, 1.0, variance]).heading for variance in (0.0, 0.1)
+    ]
+    np.testing.assert_array_equal(headings, [math.nan, 0.0])
