@@ -260,4 +260,5 @@ def test_what_waits_at_a_reset_is_counted_and_a_click_is_not_the_oldest(slot_car
         live.fix(Fix(stamp, np.zeros(2), EXACT))
     assert live.fixes == {'received': 102, 'dropped': 2}
     live.reset('a test')
-    assert live.fixes == {'received': 102, 'dropped': 102}
+    live.fix(Fix(NEWEST, np.zeros(2), EXACT))
+    assert live.fixes == {'received': 103, 'dropped': 102}

@@ -268,12 +268,13 @@ class Filter:
         self._fixes.append(fix)
         # One of a person is not the oldest.
         self._fixes.sort(key=lambda each: each.stamp_ns or math.inf)
-        self._drop_fixes(len(self._fixes) - MOST_FIXES)
+        self._drop_fixes(max(len(self._fixes) - MOST_FIXES, 0))
 
     def _drop_fixes(self, count: int) -> None:
         """Forget so many of the oldest fixes that wait."""
+        # No count where there is nothing to count.
         self.fixes += Counter(dropped=count)
-        del self._fixes[: max(count, 0)]
+        del self._fixes[:count]
 
     def _take_fixes(self, began_ns: int) -> float:
         """Return how likely the newest fix before a tick is right; NaN if there is none."""
