@@ -162,6 +162,8 @@ WIDE, DOUBTED = GOOD._replace(ellipse_m=1.2), GOOD._replace(accepted=False)
         # After a fix that is right nothing has to last, nor a window to be full.
         ([GOOD, OFF, RIGHT], Status.TRACKING),
         ([GOOD, OFF, WRONG], Status.LOST),
+        ([GOOD, WRONG, *[GOOD] * 19], Status.UNSURE),
+        ([GOOD, WRONG, RIGHT], Status.TRACKING),
         ([FILLING._replace(located=True)], Status.TRACKING),
         # Of those that are better for so long the worst is said.
         ([GOOD, OFF, *[GOOD] * 4, GOOD._replace(novelty=1.5), *[GOOD] * 5], Status.UNSURE),

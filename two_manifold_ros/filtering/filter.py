@@ -132,7 +132,7 @@ class Filter:
     fixes
         Position fixes ``received``, and those that were ``agreeing``, ``contradicting``, ``late``
         or ``ahead`` by more than a window, of an ``other_frame``, or ``dropped`` by a reset; the
-        rest waits for its tick. What hands fixes on may count others that it refused.
+        rest waits for its tick. A node adds those that it refused itself.
     latest
         The newest estimate since the last reset, if there is one.
     used, broke
@@ -174,7 +174,6 @@ class Filter:
         self._tick = self._missed = 0
         self._recovering = self._located = False
         self._fixes: list[Fix] = []
-        self._doubted = 0
         self.fixes: Counter[str] = Counter()
         self.counters: Counter[str] = Counter()
         self.latest: Estimate | None = None
@@ -382,7 +381,6 @@ class Filter:
         self._machine.reset()
         self._tick = self._missed = 0
         self._recovering = self._located = False
-        self._doubted = 0
         # Unusable samples may have bridged the gap for the checks of the input.
         if self._watch is not None and not (
             stamp_ns and (self._watch.newest_ns > stamp_ns or self._watch.goes_on(stamp_ns))
@@ -406,11 +404,6 @@ class Filter:
         """Return the estimate of a tick that ended at a stamp with these means (c,)."""
         ticks, tick, counters = self.ticks, self._tick, self.counters
         agrees = self._take_fixes(stamp_ns - self.running.period_ns) if self._fixes else math.nan
-        if not math.isnan(agrees):
-            # Longer than a tick, so that somebody sees it.
-            self._doubted = tick + self.running.window if agrees < StateMachine.likely else 0
-        elif tick < self._doubted:
-            agrees = 0.0
         result = ticks.update(values)
         if self._route != ticks.chosen:
             self._follow(ticks.chosen)

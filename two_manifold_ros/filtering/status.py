@@ -143,8 +143,8 @@ class TickDiagnostics(NamedTuple):
     What was observed for some bends ``disagrees`` with what the belief expected, see `Witness`.
     An observation is ``unlikely`` if it is less likely than any on held-out parts of the training.
     After a gap the filter is ``recovering`` until ``seen`` ticks fill the window. A position fix
-    before this tick was right with the probability ``fix_agrees``, NaN if there was none, and one
-    that was not counts for a window if none follows. Once one agreed the vehicle is ``located``.
+    before this tick was right with the probability ``fix_agrees``, NaN if there was none. Once one
+    agreed the vehicle is ``located``.
     The position is ``outside`` where no training position can be, see `region_of`; the ``finding``
     is the gravest.
     """
@@ -199,6 +199,7 @@ class StateMachine:
     until the position was first known, or lost. So many ``doubts``, contradictions in a row, make
     an estimate unsure: one may be a pothole. Above a probability ``leaving`` of being off the
     route the position is unsure, above ``likely`` lost; unlike motion is unsure above ``likely``.
+    A position fix that is not ``likely`` right makes it unsure for a window, or until one agrees.
     """
 
     doubts = 3
@@ -216,7 +217,7 @@ class StateMachine:
     def reset(self) -> None:
         """Forget everything."""
         self._searching = True
-        self._contradictions = 0
+        self._contradictions = self._doubted = 0
         self._better_ticks = 0
         self._worst = _ALL_WELL
         self.verdict = self._say(Status.FILLING, 'filling', TickDiagnostics())
@@ -233,7 +234,10 @@ class StateMachine:
         """Take the diagnostics of a tick, and return the status after it."""
         if not shown.standing:
             self._contradictions = 0 if shown.accepted else self._contradictions + 1
+        if not math.isnan(shown.fix_agrees):
+            self._doubted = 0 if shown.fix_agrees > self.likely else self._window
         newest, before = self._judge(shown), self.verdict.status
+        self._doubted = max(self._doubted - 1, 0)
         better = before is not Status.FILLING and _RANKS[newest.status] < _RANKS[before]
         # A fix that agrees needs no second one.
         if better and not shown.fix_agrees > self.likely:
@@ -280,7 +284,7 @@ class StateMachine:
             (blind, None, None),
             # The position that is reported may be wrong.
             (finding is not None, Status.UNSURE, finding),
-            (shown.fix_agrees < self.likely, Status.UNSURE, 'fix_contradicts'),
+            (self._doubted > 0, Status.UNSURE, 'fix_contradicts'),
             (not full and shown.recovering, Status.UNSURE, 'gap'),
             (shown.restarted, Status.UNSURE, 'restarted'),
             (self._contradictions >= self.doubts, Status.UNSURE, 'innovation_warn'),
