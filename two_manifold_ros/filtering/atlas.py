@@ -199,7 +199,11 @@ class AtlasTracker(TickFilter):
         Until one route is known to be driven, or where two fixes in a row contradict it, the
         routes that explain them best are followed, and of them the best one is chosen.
         """
-        routes = self._routes
+        routes, likely = self._routes, StateMachine.likely
+        right = {each: routes[each].catch_up().fix(fix, ago) for each in self.awake}
+        if right[self.chosen] > likely and self._settled:
+            self._wrong_fixes = 0
+            return right[self.chosen]
         found = [each.tracker.weigh(fix, ago, usual=True) for each in routes]
         known = [each.density for each in found if each is not None]
         if not known:
@@ -214,9 +218,7 @@ class AtlasTracker(TickFilter):
                 for route, each in zip(routes, found, strict=True)
             ]
         )
-        right = {each: routes[each].catch_up().fix(fix, ago) for each in self.awake}
-        agrees = right[self.chosen] > StateMachine.likely
-        self._wrong_fixes = 0 if agrees else self._wrong_fixes + 1
+        self._wrong_fixes = 0 if right[self.chosen] > likely else self._wrong_fixes + 1
         self._settled = self._settled and self._wrong_fixes < 2
         if not self._settled:
             self._searched = True
@@ -225,8 +227,8 @@ class AtlasTracker(TickFilter):
             right |= {each: routes[each].tracker.fix(fix, ago) for each in awake - set(right)}
             self._choose(max(awake, key=lambda each: (self._coarse.shares[each], -each)))
         for number, each in right.items():
-            routes[number].located |= each > StateMachine.likely
-            if math.isnan(each) and right[self.chosen] > StateMachine.likely:
+            routes[number].located |= each > likely
+            if math.isnan(each) and right[self.chosen] > likely:
                 # Nobody is in two frames.
                 routes[number].sleep()
         # On a route in another frame the fix says that it is not driven.
