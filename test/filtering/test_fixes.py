@@ -10,11 +10,13 @@ import math
 from filter_runs import bits, feed
 import numpy as np
 import pytest
+from small_network import branching_network, branching_route, PERIOD_S
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.filtering.fixes import Fix, FixedPlaces, NEWEST
 from two_manifold_ros.filtering.status import Status
+from two_manifold_ros.network.belief import NetworkBelief
 from two_manifold_ros.recordings.recording import GeodeticOrigin
 from two_manifold_ros.recordings.satellite_fixes import east_north, latitude_longitude
 from two_manifold_ros.route.belief import RouteBelief
@@ -158,9 +160,8 @@ def test_a_fix_waits_for_its_tick_and_a_shift_of_all_stamps_changes_no_bit(slot_
 def test_a_heading_tells_directions_apart_and_the_newest_tick_needs_no_stamp(slot_car_model):
     places = FixedPlaces(slot_car_model.route)
     targets = slot_car_model.route.readout.targets
-    place, velocity = targets[40, 0], targets[40, -1]
-    course = math.atan2(velocity[1], velocity[0])
-    fix = Fix(NEWEST, place, np.eye(2), course, 0.01)
+    course = math.atan2(*targets[40, -1, ::-1])
+    fix = Fix(NEWEST, targets[40, 0], np.eye(2), course, 0.01)
     ratios = np.ones((1, len(targets)))
     ahead, back, none = (
         places.weigh(replace(fix, heading=each), 0.0, ratios).near[0, 40]
@@ -194,30 +195,26 @@ def test_a_fix_that_is_none_is_refused(changes):
         replace(Fix(0, np.zeros(2), np.eye(2)), **changes)
 
 
-def test_the_weights_are_those_of_bayes_rule(slot_car_model, drive):
+@pytest.mark.parametrize('kind', ['route', 'network'])
+def test_the_weights_are_those_of_bayes_rule(kind, slot_car_model, drive):
     """Over what a vehicle did before the fix, and whether the fix is a gross error."""
-    live = Filter(slot_car_model)
-    feed(live, drive[0][:60])
-    belief = live.ticks.belief
-    near = np.random.default_rng(0).exponential(size=len(belief.chances))
-    on, off = belief.chances[:, :5].sum(axis=1), belief.chances[:, 5:].sum() + belief.elsewhere
+    belief = NetworkBelief(branching_route(), branching_network(), PERIOD_S)
+    if kind == 'route':
+        live = Filter(slot_car_model)
+        feed(live, drive[0][:60])
+        belief = live.ticks.belief
+    near = np.random.default_rng(0).exponential(size=(6, len(belief.chances)))
+    on, off = belief.chances[:, :5].T.copy(), belief.chances[:, 5:].sum() + belief.elsewhere
     gross, returns, moved = RouteBelief.fix_gross, RouteBelief.fix_returns, RouteBelief.fix_moved
-    places = len(near)
-    cases = {}
-    for wrong, share in ((True, gross), (False, 1.0 - gross)):
-        likely = np.ones(places) if wrong else near
-        cases[wrong] = share * np.append(
-            ((1.0 - moved) * on + (0.0 if wrong else 1.0) * (moved * on.sum() + returns * off)
-             / places) * likely,
-            (1.0 - returns) * off * (1.0 if wrong else 0.3),
-        )  # fmt: skip
-    whole = cases[True] + cases[False]
-    right = belief.fix(np.stack([near] * 6), 0.3)
-    assert right == pytest.approx(cases[False].sum() / whole.sum())
+    came = near[5] * (moved * on.sum() + returns * off) / near.shape[1]
+    stayed, left = (1.0 - moved) * on, (1.0 - returns) * off
+    wrong = gross * np.append(stayed.sum(axis=0), left)
+    right = (1.0 - gross) * np.append((stayed * near[:5]).sum(axis=0) + came, left * 0.3)
+    whole = (wrong + right).sum()
+    assert belief.fix(near, 0.3) == pytest.approx(right.sum() / whole)
     now = belief.chances
     found = np.append(now[:, :5].sum(axis=1), now[:, 5:].sum() + belief.elsewhere)
-    np.testing.assert_allclose(found, whole / whole.sum(), atol=1e-4)
-    assert belief.chances.sum() + belief.elsewhere == pytest.approx(1.0, abs=1e-3)
+    np.testing.assert_allclose(found, (wrong + right) / whole, atol=1e-4)
 
 
 @pytest.mark.parametrize('line', ['left', 'right'])

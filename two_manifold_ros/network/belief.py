@@ -398,16 +398,15 @@ class NetworkBelief(RouteBelief):
         self._begin(self.placed_on * on, self.placed_stands * on)
 
     def _reweigh(self, stayed: Floats, came: Floats, left: float) -> None:  # noqa: ARG002
-        """Scale hypotheses on the route, and add what ``came`` to places, see `RouteBelief`."""
+        """Scale hypotheses on the route, and add what came, see `RouteBelief`."""
         # What is no longer followed is left in its cells.
         faint = np.ones(len(self._now), dtype=np.bool_)
         faint[self.support] = False
         self._now[faint] = 0.0
-        stands = self.placed_stands / (self.placed_on + self.placed_stands) * came
-        self._now[:, 0] = self._now[:, 0] * stayed[STANDS] + stands
+        self._now[:, 0] = self._now[:, 0] * stayed[STANDS] + came[1]
         self._now[:, 1:FIRST_USUAL] *= stayed[SLOW, :, None]
         self._now[:, FIRST_USUAL:] *= stayed[ON, :, None]
-        self._now += (came - stands)[:, None] * self._fresh
+        self._now += came[0][:, None] * self._fresh
         self._show()
 
     def lose(self) -> None:

@@ -302,18 +302,18 @@ class RouteBelief:
         left = (1.0 - self.fix_returns) * (gross + right * away)
         total = float(came.sum() + (placed * stayed).sum()) + left * lost
         wrong = gross * ((1.0 - self.fix_moved) * on + (1.0 - self.fix_returns) * lost)
-        self._reweigh(stayed / total, came / total, left / total)
+        stands = self.placed_stands / (self.placed_on + self.placed_stands)
+        self._reweigh(stayed / total, np.outer([1.0 - stands, stands], came / total), left / total)
         return max(1.0 - wrong / total, 0.0)
 
     def _reweigh(self, stayed: Floats, came: Floats, left: float) -> None:
-        """Scale hypotheses on the route (5, P) and all else, and add what ``came`` to places."""
+        """Scale hypotheses on the route (5, P) and all else; add what came, rolling, standing."""
         chances = self.chances
         chances[:, :OFF] *= stayed.T
         chances[:, OFF:] *= left
         self.elsewhere *= left
-        stands = self.placed_stands / (self.placed_on + self.placed_stands) * came
         usual = self._route.motion.ratio_spread**2
-        for row, ratio, new in ((ON_NEW, 1.0, came - stands), (STANDS, 0.0, stands)):
+        for row, ratio, new in ((ON_NEW, 1.0, came[0]), (STANDS, 0.0, came[1])):
             whole = chances[:, row] + new
             part = np.divide(new, whole, out=np.zeros_like(new), where=whole > 0.0)
             apart = ratio - self.ratios[:, row]
