@@ -104,6 +104,16 @@ def test_a_filter_that_starts_on_the_way_is_off_the_network_until_it_is_reset(ya
     assert all(each.valid for each in begun[2 * yard_model.window :])
 
 
+@pytest.mark.parametrize('begins_s', [0.0, 60.0])
+def test_a_slow_driver_is_published_from_the_depot_and_not_from_on_the_way(yard_model, begins_s):
+    slow = travel(
+        yard_network(), YARD.errands(10, 100), day=1, seed=50, lap_ratios=(0.6,) * 50
+    ).recording.between(begins_s, begins_s + 240.0)
+    after = shown(Filter(yard_model), slow)[4 * yard_model.window :]
+    share = np.mean([each.valid for each in after])
+    assert share < 0.2 if begins_s else share > 0.9
+
+
 def test_after_a_long_gap_it_is_off_the_network_even_where_it_stands(yard_model, errands):
     recording, _ = errands
     live, imu = Filter(yard_model), recording.imu

@@ -467,8 +467,8 @@ class RouteTracker(TickFilter):
             self._misfits = np.zeros(model.window)
         else:
             self.belief = RouteBelief(route)
-        # The places of a network are told apart by what shakes.
-        self._witness = None if self._network is not None else Witness(route)
+        # On a network drivers brake and stop anywhere.
+        self._witness = Witness(route) if self._network is None else Witness(route, math.inf)
         self._lines = None
         if model.lines is not None:
             period_s = model.period_ns * 1e-9
@@ -487,8 +487,7 @@ class RouteTracker(TickFilter):
         if self._lines is not None:
             self._lines.start()
         self._scales.start()
-        if self._witness is not None:
-            self._witness.start()
+        self._witness.start()
         self._read = self.belief.read()
         self.seen = 0
 
@@ -522,9 +521,9 @@ class RouteTracker(TickFilter):
         if float(np.minimum(before, belief.weights).sum()) < JUMPS:
             # It is at other places: what was seen on the way to them says nothing any more.
             self._scales.pause()
-            for each in (self._witness, self._lines):
-                if each is not None:
-                    each.start()
+            self._witness.start()
+            if self._lines is not None:
+                self._lines.start()
         if self._lines is not None:
             self._lines.follow(0)
             self.lines = self._lines.read()
@@ -575,11 +574,10 @@ class RouteTracker(TickFilter):
         self.seen += 1
         self._read = self.belief.read()
         on_route, driving, unlike = self.belief.shares
-        if self._witness is not None:
-            self._witness.follow(self._now[0], self.belief)
+        self._witness.follow(self._now[0], self.belief)
         self._scales.follow(*self._read, driving)
         broken = max(self._still / self._most_still, beyond, broken)
-        if broken > 1.0 and self._witness is not None:
+        if broken > 1.0:
             # What is no motion of the vehicle is no sign of another road.
             self._witness.start()
         full = self.seen >= len(self._recent)
@@ -593,7 +591,7 @@ class RouteTracker(TickFilter):
             unlike=unlike,
             stays_off=self._network is not None,
             unlikely=evidence < self._least_evidence and driving > 0.5,
-            disagrees=self._witness is not None and not self._witness.agrees,
+            disagrees=not self._witness.agrees,
         )
 
     def read(self) -> tuple[Floats, Floats]:

@@ -90,14 +90,15 @@ class Witness:
 
     Off the trained route a belief that follows any speed finds a place for each observation, but
     none for those of a whole piece of road. It ``agrees`` where they correlate as the noise of the
-    map lets them, and the speed ratio lasts.
+    map lets them, and the speed ratio spreads by no more than ``steady``.
     """
 
-    def __init__(self, route: Route) -> None:
+    def __init__(self, route: Route, steady: float = STEADY) -> None:
         likelihood = route.likelihood
         means, channels = likelihood.new_means, likelihood.channels
         variance = float(means.var(axis=0).sum())
         noise = channels * float(likelihood.noise.mean())
+        self._steady = steady
         self._least = REACH * math.sqrt(variance / (variance + noise))
         self._middles, self._moments = np.zeros((2, channels + 1)), np.zeros(4)
         self._known = (
@@ -117,4 +118,4 @@ class Witness:
         self.correlation = compare(
             observation, belief.chances, belief.ratios, belief.support, self._known
         )
-        self.agrees = self.correlation >= self._least and self._moments[3] <= STEADY**2
+        self.agrees = self.correlation >= self._least and self._moments[3] <= self._steady**2
