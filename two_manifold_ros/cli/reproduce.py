@@ -13,7 +13,7 @@ import time
 from traceback import print_exception
 from typing import Any
 
-from two_manifold_ros.cli.options import add, add_topics, answer, in_step, recordings_of
+from two_manifold_ros.cli.options import add, answer, in_step, recordings_of
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.experiment import (
     ALL,
@@ -47,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         nargs='*',
         help='recordings of one route that slot-car takes in place of simulated cars: it learns '
         'from the first two thirds of a single one and follows the last sixth, or follows the '
-        'last of several; no claim has a limit then',
+        'last of several, with late positions put in step; no claim has a limit then',
     )
     parser.add_argument('--list', action='store_true', help='list the experiments')
     parser.add_argument(
@@ -67,7 +67,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='N',
         help='number of the set of random draws (default: 0, the published set)',
     )
-    add(add_topics(parser), '--position-lag', usual='auto', default='auto')
+    add(parser, '--imu-topic', '--position-topic', '--use-receive-time')
+    parser.set_defaults(position_lag='auto')
     add(parser, '--json')
 
 
