@@ -130,7 +130,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     found = SimpleNamespace(calls=[], value=lambda *_: 1.0)
 
     def load(experiment: Experiment) -> Callable[..., Any]:
-        def run(progress: Any, *, quick: bool, seed: int) -> Any:  # noqa: ANN401 - as experiments
+        def run(progress: Any, *, quick: bool, seed: int, **_: Any) -> Any:  # noqa: ANN401 - as experiments
             found.calls.append((experiment.name, quick, seed))
             progress('working', 0.5)
             figure = SimpleNamespace(savefig=lambda file, **_: file.write(str(seed).encode()))

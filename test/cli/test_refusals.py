@@ -76,6 +76,8 @@ REFUSED = [
     ('evaluate {model} {bag} --fleet --vehicle {empty}', '--fleet'),
     ('reproduce hamster', 'there is no experiment hamster'),
     ('reproduce video --seed -1', 'counts sets of draws from 0 on'),
+    ('reproduce video {bag}', 'video takes no recordings; leave out the bags'),
+    ('reproduce all {bag}', 'takes no recordings; leave out the bags'),
     ('reproduce video -o {bag}/metadata.yaml', 'the system refuses it (File exists)'),
     ('view', 'name MODEL and BAG'),
     ('view {model} bag --port 70000', 'port'),

@@ -13,7 +13,7 @@ import time
 from traceback import print_exception
 from typing import Any
 
-from two_manifold_ros.cli.options import add, answer
+from two_manifold_ros.cli.options import add, answer, in_step, recordings_of
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.experiment import (
     ALL,
@@ -41,6 +41,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         'name', nargs='?', metavar='NAME', help=f'an experiment of --list, or {ALL}'
     )
+    add(
+        parser,
+        'bags',
+        nargs='*',
+        help='recordings of one route that slot-car takes in place of simulated cars: it learns '
+        'from the first two thirds of a single one and follows the last sixth, or follows the '
+        'last of several, with late positions put in step; no claim has a limit then',
+    )
     parser.add_argument('--list', action='store_true', help='list the experiments')
     parser.add_argument(
         '-o',
@@ -59,6 +67,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar='N',
         help='number of the set of random draws (default: 0, the published set)',
     )
+    add(parser, '--imu-topic', '--position-topic', '--use-receive-time')
+    parser.set_defaults(position_lag='auto')
     add(parser, '--json')
 
 
@@ -70,14 +80,8 @@ def run(args: Namespace) -> int:
         lines = (f'{each.name:{width}}  {each.shows} ({each.paper})' for each in EXPERIMENTS)
         answer(args, content, lines)
         return 0
-    if args.name is None:
-        raise InputError('name an experiment; see two-manifold reproduce --list')
-    if args.seed < 0:
-        raise InputError(f'--seed counts sets of draws from 0 on, and {args.seed} is below')
-    chosen = experiments_named(args.name)
-    # A missing package shows before anything is computed.
-    for experiment in chosen:
-        experiment.load()
+    chosen = _chosen(args)
+    args.recordings = in_step(recordings_of(args), args) if args.bags else []
     folder = Path(args.output)
     folder.mkdir(parents=True, exist_ok=True)
     done: list[dict[str, Any]] = []
@@ -103,6 +107,21 @@ def run(args: Namespace) -> int:
     return 0 if all(each['passed'] for each in done) else 1
 
 
+def _chosen(args: Namespace) -> tuple[Experiment, ...]:
+    """Return the experiments that are asked for; ``InputError`` says what they do not take."""
+    if args.name is None:
+        raise InputError('name an experiment; see two-manifold reproduce --list')
+    if args.seed < 0:
+        raise InputError(f'--seed counts sets of draws from 0 on, and {args.seed} is below')
+    chosen = experiments_named(args.name)
+    # A missing package shows before anything is computed.
+    for experiment in chosen:
+        runner = experiment.load()
+        if args.bags and runner.on is None:
+            raise InputError(f'{experiment.name} takes no recordings; leave out the bags')
+    return chosen
+
+
 def _run(args: Namespace, experiment: Experiment, folder: Path, *, alone: bool) -> dict[str, Any]:
     """Run an experiment, and return its entry; if it breaks off while not ``alone``, the error."""
     begun, what = time.monotonic(), f'{experiment.name}, set {args.seed}'
@@ -114,6 +133,7 @@ def _run(args: Namespace, experiment: Experiment, folder: Path, *, alone: bool) 
                 lambda stage, share: bar(f'{what}, {stage}', share),
                 quick=args.quick,
                 seed=args.seed,
+                recordings=args.recordings,
             )
     except Exception as broken:
         if alone:

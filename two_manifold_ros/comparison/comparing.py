@@ -197,7 +197,7 @@ def plan_share(recording: Recording, settings: TrainingSettings, share: float = 
         raise InputError(f'{recording.name}: there are no two IMU samples; record longer')
     cut_s = (1.0 - share) * (recording.imu.span_ns * 1e-9)
     first, last = recording.between(None, cut_s), recording.between(cut_s, None)
-    return _plan([first], [last], settings)
+    return plan_parts([first], [last], settings)
 
 
 def plan_bags(
@@ -208,12 +208,13 @@ def plan_bags(
     if twice:
         msg = f'{", ".join(sorted(twice))}: learned from and followed; name other bags with --test'
         raise InputError(msg)
-    return _plan(learned, followed, settings)
+    return plan_parts(learned, followed, settings)
 
 
-def _plan(
+def plan_parts(
     learned: Sequence[Recording], followed: Sequence[Recording], settings: TrainingSettings
 ) -> Plan:
+    """Do as `plan_bags`, also with parts of one recording, which has one name."""
     settings = with_time_scales(learned, settings)
     train = TrainSplit(tuple(learned), build_dataset(learned, settings), settings)
     cut = [test for each in followed for test in cut_tests(each, train)]

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -19,6 +19,7 @@ from two_manifold_ros.files import replace_file
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from two_manifold_ros.recordings.recording import Recording
     from two_manifold_ros.typing import Floats
 
 Progress: TypeAlias = Callable[[str, float], None]
@@ -64,12 +65,16 @@ class Runner(NamedTuple):
     fit: Callable[[Any, int, Progress], Any]  # simulates and learns from the draw of a seed
     score: Callable[[Any, list[Any]], list[Claim]]  # of what was found in all draws
     draw: Callable[[list[Any]], list[Panel]]  # the panels of a picture
+    # Settings that take recordings in place of draws, where there is a way.
+    on: Callable[[Any, Sequence[Recording]], Any] | None = None
 
     def __call__(
-        self, progress: Progress, *, quick: bool, seed: int = 0
+        self, progress: Progress, *, quick: bool, seed: int, recordings: Sequence[Recording] = ()
     ) -> tuple[list[Claim], Figure]:
         """Return claims and picture of a set of draws; no two sets have a seed in common."""
         settings = self.quick if quick else self.usual
+        if recordings and self.on:
+            settings = self.on(settings, recordings)
         found, count = [], settings.trials
         for index, each in enumerate(range(count * seed, count * (seed + 1))):
 
@@ -144,11 +149,9 @@ class Experiment(NamedTuple):
         runner: Runner = getattr(import_module(f'{__package__}.{module}'), name)
         return runner
 
-    def run(
-        self, folder: Path | None, progress: Progress, *, quick: bool = False, seed: int = 0
-    ) -> list[Claim]:
+    def run(self, folder: Path | None, progress: Progress, **how: Any) -> list[Claim]:  # noqa: ANN401 - of `Runner`
         """Run the experiment; unless there is no folder, write its picture there as PNG."""
-        claims, figure = self.load()(progress, quick=quick, seed=seed)
+        claims, figure = self.load()(progress, **how)
         if folder is not None:
             replace_file(
                 folder / self.picture,

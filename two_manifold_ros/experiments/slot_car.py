@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple
 
 # The HMM needs it; without this import the experiment would stop half done.
 import hmmlearn.hmm  # type: ignore[import-untyped]  # noqa: F401
@@ -16,22 +16,18 @@ import numpy as np
 from two_manifold_ros.comparison.comparing import (
     compare,
     Comparison,
-    cut_tests,
     Method,
     Plan,
-    TrainSplit,
+    plan_parts,
 )
 from two_manifold_ros.comparison.rivals import methods_named, own
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments import experiment as lab
+from two_manifold_ros.recordings.recording import median_interval_ns, Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import run_to_recording, simulate
-from two_manifold_ros.training.dataset import build_dataset
 from two_manifold_ros.training.settings import RouteSettings
 from two_manifold_ros.typing import Floats
-
-if TYPE_CHECKING:
-    from two_manifold_ros.recordings.recording import Recording
 
 METHODS = ('mean', 'previous', 'kalman', 'hmm', 'gaussian', 'manifold')
 """The six methods of the paper's Fig. 3(C)."""
@@ -51,7 +47,8 @@ class SlotCarRuns(NamedTuple):
     """How cars are learned and followed, by default as in the paper."""
 
     trials: int = 5  # simulated cars, each with a seed of its own
-    slack: float = 1.0  # factor by which an error that should be the smaller may be larger
+    # Factor by which an error that should be the smaller may be larger; on recordings any.
+    slack: float | None = 1.0
     names: tuple[str, ...] = METHODS
     settings: RouteSettings = RouteSettings(
         rate_hz=HZ, window=150, states=20, neighbours=50, horizons=tuple(range(101))
@@ -60,19 +57,47 @@ class SlotCarRuns(NamedTuple):
     followed_ticks: int = 500  # at the end of all
     all_ticks: int = 3_000
     extents: tuple[int, int] = (100, 350)  # fewest and most ticks filtered before a prediction
+    recordings: tuple[Recording, ...] = ()  # in place of simulated cars
 
-    def plan(self, recording: Recording) -> Plan:
-        """Return what is learned from and followed; raise ``InputError`` if it is too short."""
-        learned_s, followed_s, all_s = (
-            each / HZ for each in (self.learned_ticks, self.followed_ticks, self.all_ticks)
+    def on(self, recordings: Sequence[Recording]) -> SlotCarRuns:
+        """
+        Return the settings for recordings, of which the last of several is followed.
+
+        Windows, horizons and the like shrink with recordings of fewer ticks than in the paper, and
+        a tick lasts as long as a sample if that is longer. Of more ticks more are learned from.
+        """
+        intervals = [median_interval_ns(each.imu.stamps) for each in recordings]
+        # An IMU without an interval is refused later, with its name.
+        hz = min([HZ, *(round(1e9 / each) for each in intervals if each)])
+        *before, last = (hz * each.imu.span_ns * 1e-9 for each in recordings)
+        followed = last / (self.followed_ticks if before else self.all_ticks)
+        share = min(1.0, followed, sum(before) / self.learned_ticks if before else 1.0)
+        ticks = self.settings.window, self.settings.neighbours, self.settings.horizons[-1]
+        window, neighbours, furthest = (max(2, round(share * each)) for each in ticks if each)
+        shrunk = replace(self.settings, rate_hz=hz, window=window, neighbours=neighbours)
+        settings = replace(shrunk, horizons=tuple(range(furthest + 1)))
+        extents = round(share * self.extents[0]), round(followed * self.extents[1])
+        given = tuple(recordings)
+        return self._replace(
+            trials=1, slack=None, settings=settings, extents=extents, recordings=given
         )
-        learned = recording.between(None, learned_s)
-        followed = recording.between(all_s - followed_s, all_s)
-        train = TrainSplit((learned,), build_dataset([learned], self.settings), self.settings)
-        (test,) = cut_tests(followed, train)
-        filtered, (fewest, most) = np.arange(1, len(test) + 1), self.extents
-        scored = (filtered >= fewest) & (filtered <= most)
-        return Plan(train, (replace(test, scored=scored),))
+
+    def plan(self, *recordings: Recording) -> Plan:
+        """Return what is learned from and followed; raise ``InputError`` if it is too short."""
+        *learned, followed = recordings
+        if not learned:
+            all_s = followed.imu.span_ns * 1e-9
+            learned_s, followed_s = (
+                all_s * each / self.all_ticks for each in (self.learned_ticks, self.followed_ticks)
+            )
+            learned = [followed.between(None, learned_s)]
+            followed = followed.between(all_s - followed_s, all_s)
+        plan, (fewest, most) = plan_parts(learned, [followed], self.settings), self.extents
+        tests = []
+        for test in plan.tests:
+            filtered = np.arange(1, len(test) + 1)
+            tests.append(replace(test, scored=(filtered >= fewest) & (filtered <= most)))
+        return plan._replace(tests=tuple(tests))
 
     def methods(self) -> list[Method]:
         """Return the methods; opponents have as many states as the others."""
@@ -100,13 +125,16 @@ SMALL = SlotCarRuns(
 
 
 def fit(settings: SlotCarRuns, car: int, report: lab.Progress) -> Comparison:
-    """Drive a car and run all methods on it; raise InputError if one fails."""
+    """Drive a car, or take the recordings, and run all methods; InputError if one fails."""
     methods = [*settings.methods(), *READ_LINEARLY.values()]
-    driven = simulate(SlotCarSettings(car, HZ), samples=settings.all_ticks + 1)
-    comparison = compare(settings.plan(run_to_recording(driven)), methods, report)
+    recordings, what = settings.recordings, 'the recordings'
+    if not recordings:
+        driven = simulate(SlotCarSettings(car, HZ), samples=settings.all_ticks + 1)
+        recordings, what = (run_to_recording(driven),), f'slot car {car}'
+    comparison = compare(settings.plan(*recordings), methods, report)
     for result in comparison.results:
         if result.failure is not None:
-            raise InputError(f'{result.title} failed on slot car {car}: {result.failure}')
+            raise InputError(f'{result.title} failed on {what}: {result.failure}')
     return comparison
 
 
@@ -117,18 +145,26 @@ def score(settings: SlotCarRuns, comparisons: Sequence[Comparison]) -> list[lab.
         result.name: np.array([_rmse_m(each, index) for each in comparisons])
         for index, result in enumerate(comparisons[0].results)
     }
-    errors = {name: curve.mean(axis=1) for name, curve in curves.items()}
+    # Means over the horizons by cars, or of one comparison the horizons themselves.
+    axis, over = (0, 'horizons') if settings.recordings else (1, 'cars')
+    errors = {name: curve.mean(axis=axis) for name, curve in curves.items()}
     errors['blind'] = np.minimum(errors['mean'], errors['previous'])
     paper = 'Fig. 3(C): below 1'
     gaussian, manifold = (each.name for each in READ_LINEARLY.values())
+    rivals = [
+        (f'manifold HSE-HMM / {each.title}', 'manifold', each.name, None)
+        for each in comparisons[0].results
+        if settings.recordings and each.name != 'manifold'
+    ]
     claims = [
-        _smaller(f'error of the {what}', errors[better], errors[worse], limit, paper)
+        _smaller(f'error of the {what}', errors[better], errors[worse], limit, paper, over)
         for what, better, worse, limit in (
             ('Kalman filter / least of mean and previous', 'kalman', 'blind', slack),
             ('HMM / least of mean and previous', 'hmm', 'blind', slack),
             ('HSE-HMM / Kalman filter', 'gaussian', 'kalman', slack),
             ('HSE-HMM / HMM', 'gaussian', 'hmm', None),
             ('manifold HSE-HMM / HSE-HMM, both read linearly', manifold, gaussian, slack),
+            *rivals,
         )
     ]
     means = {name: curves[name].mean(axis=0) for name in METHODS}
@@ -137,12 +173,13 @@ def score(settings: SlotCarRuns, comparisons: Sequence[Comparison]) -> list[lab.
     largest = float(np.max(means['manifold'] / others))
     what = f'the manifold HSE-HMM / least other model, largest of {len(others)} horizons'
     claims.append(lab.at_most(f'error of {what}', paper, largest, None))
-    for where, limit in (('on the training data', None), ('where followed', slack)):
+    for where in ('on the training data', 'where followed'):
+        followed = where == 'where followed'
         # RMSE of linear readings of each car, metres.
         linear, gauss, eigen = (
             np.array(
                 [
-                    result.learned_m if limit is None else each.reading_rmse_m(result)
+                    each.reading_rmse_m(result) if followed else result.learned_m
                     for each in comparisons
                     for result in each.results
                     if result.name == name
@@ -156,7 +193,7 @@ def score(settings: SlotCarRuns, comparisons: Sequence[Comparison]) -> list[lab.
                 f'read from states {where}: {what}', better, worse, most, 'Fig. 3(B): below 1'
             )
             for what, better, worse, most in (
-                ('Gaussian RBF / linear', gauss, linear, limit),
+                ('Gaussian RBF / linear', gauss, linear, slack if followed else None),
                 ('Laplacian eigenmap / Gaussian RBF', eigen, gauss, slack),
             )
         ]
@@ -170,12 +207,13 @@ def _rmse_m(comparison: Comparison, index: int) -> Floats:
 
 
 def _smaller(
-    what: str, errors: Floats, others: Floats, limit: float | None, paper: str
+    what: str, errors: Floats, others: Floats, limit: float | None, paper: str, over: str = 'cars'
 ) -> lab.Claim:
-    """Claim that one mean over the cars is smaller than another, and say on how many cars."""
+    """Claim that one mean is smaller than another, and say for how many of the averaged."""
     error_m, other_m = float(errors.mean()), float(others.mean())
-    cars = f'smaller on {np.count_nonzero(errors < others)} of {len(errors)} cars'
-    note = f' ({error_m:.3g} m / {other_m:.3g} m), {cars}'
+    note = f' ({error_m:.3g} m / {other_m:.3g} m)'
+    if len(errors) > 1:
+        note += f', smaller for {np.count_nonzero(errors < others)} of {len(errors)} {over}'
     return lab.at_most(what, paper, error_m / other_m, limit, note)
 
 
@@ -199,8 +237,8 @@ def draw(found: list[Comparison]) -> list[lab.Panel]:
         if result.name in METHODS:
             errors = np.mean([_rmse_m(each, index) for each in found], axis=0)
             curves.append(lab.layer('plot', seconds, errors, label=result.title))
-    title = f'RMSE of predictions (m), mean of {len(found)} cars'
+    title = 'RMSE of predictions (m)' + (f', mean of {len(found)} cars' if found[1:] else '')
     return [*panels, lab.panel(title, *curves, xlabel='seconds ahead')]
 
 
-run = lab.Runner(SlotCarRuns(), SMALL, fit, score, draw)
+run = lab.Runner(SlotCarRuns(), SMALL, fit, score, draw, SlotCarRuns.on)
