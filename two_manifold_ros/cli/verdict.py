@@ -186,8 +186,8 @@ def of_evaluation(args: Namespace, model: ModelHead, evaluation: Evaluation) -> 
     cure = 'record laps driven like this drive, and train on them as well'
     if not evaluation.published:
         cure = f'compare units, mounting and route with the training; if these are right, {cure}'
-    if cause and cause not in CAUSES:
-        # Something is wrong with the input, and the filter knows what helps.
+    if cause and (cause not in CAUSES or cause == 'not_useful'):
+        # Something is wrong with input or model, and the filter knows what helps.
         cure = why.rpartition(': ')[2]
     if not evaluation.published:
         return Verdict(NO_USE, f'Nothing would have been published: {why}.', cure)

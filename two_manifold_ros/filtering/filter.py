@@ -124,7 +124,7 @@ class Filter:
         The model of the route that the newest estimate is of, and the limits of its ellipse.
     withheld
         Whether no position may be used, because in the training, or later, the mean position had
-        no larger error than the filter.
+        no larger error than the filter; without guards also if the training did not compare them.
     counters
         Samples received, used and set aside by cause (``non_finite``, ``out_of_range`` and those
         of `Verdict`), ``ticks``, ``gaps``, ``rejected_observations``, ``restarts`` of the belief
@@ -394,10 +394,12 @@ class Filter:
         trained = None if self._watch is None else self.running.trained_model
         self._region = region_of(trained, self.limits.error_m) if trained else ANYWHERE
         held_out = self.running.summary.get('validation')
-        # A summary may be anything.
+        # A summary may be anything. Without guards nothing but its validation speaks for a belief.
         errors = held_out if isinstance(held_out, dict) else {}
         own_m, mean_m = errors.get('followed_m'), errors.get('mean_position_m')
-        self.withheld = isinstance(own_m, float) and isinstance(mean_m, float) and own_m >= mean_m
+        self.withheld = not getattr(self.running, 'guarded', True)
+        if isinstance(own_m, float) and isinstance(mean_m, float):
+            self.withheld = own_m >= mean_m
         self._machine.adopt(self.limits, self.running.window, self.ticks.steady)
 
     def _estimate(self, stamp_ns: int, values: Floats) -> Estimate:

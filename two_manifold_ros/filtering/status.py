@@ -45,8 +45,8 @@ CAUSES = {
         'route is not resolved yet; drive on'
     ),
     'not_useful': (
-        'the RMSE of the model is not below the RMSE of the mean position; drive more laps with '
-        'positions'
+        'the error of the model was not shown to be below that of the mean position: drive more '
+        'laps with positions'
     ),
     'numerics': (
         'a number of the estimate is not finite, or a covariance not positive definite: reset the '

@@ -109,13 +109,18 @@ class NodeParameters:
         )
 
 
+_USE_RECEIVE_TIME = parameter('Stamp messages on arrival: for drivers with zero stamps.', False)
+_POSITION_LAG = parameter(
+    "Delay of the position stamps in seconds, in quotes ('0.2'). 'auto' measures the delay.",
+    'auto',
+)
+
+
 @dataclass(frozen=True)
 class FilteringParameters(NodeParameters):
     """Parameters that every node with a filter has."""
 
-    use_receive_time: bool = parameter(
-        'Stamp messages on arrival. For drivers that leave their stamps zero.', False
-    )
+    use_receive_time: bool = _USE_RECEIVE_TIME
     input_timeout_s: float = parameter(
         'Silence of the sensor after which the state is no data.', (1.0, 0.05, 60.0, 's')
     )
@@ -208,10 +213,7 @@ class UpdaterParameters(FilteringParameters):
     model: str = parameter(
         'Path of a model file that runs until a learned one has smaller errors. Empty means none.'
     )
-    position_lag: str = parameter(
-        "Delay of the position stamps in seconds, in quotes ('0.2'). 'auto' measures the delay.",
-        'auto',
-    )
+    position_lag: str = _POSITION_LAG
     horizons: list[int] = parameter(
         'Ticks ahead to predict, increasing from 0.', list(HORIZONS), units='ticks'
     )
@@ -286,13 +288,8 @@ class TrainerParameters(_SettingParameters):
         (0.0, 0.0, 86400.0, 's'),
         settable=Settable.NEVER,
     )
-    use_receive_time: bool = parameter(
-        'Stamp messages on arrival. For drivers that leave their stamps zero.', False
-    )
-    position_lag: str = parameter(
-        "Delay of the position stamps in seconds, in quotes ('0.2'). 'auto' measures the delay.",
-        'auto',
-    )
+    use_receive_time: bool = _USE_RECEIVE_TIME
+    position_lag: str = _POSITION_LAG
     force: bool = parameter('Write the model even if it is of no use on held-out parts.', False)
     exit_when_done: bool = parameter(
         'Exit after training: status 0, 1 if it failed, 3 if the model would be of no use, or 128 '
