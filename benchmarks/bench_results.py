@@ -89,7 +89,7 @@ def accuracy() -> str:
 
     Recordings are cut by time or by run; worlds are trained on one day and followed on another.
     RMSE in metres over all ticks after the first window, published or not. *Mean*: error of always
-    answering the mean training position. *Elsewhere*: largest share published on a drive off the route.
+    answering the mean training position. *Elsewhere*: most published on a drive off the route.
     """
     found = {}
     for name in [*present((*REAL, *WORLDS)), *NETWORKS]:
