@@ -101,7 +101,7 @@ def accuracy() -> str:
 
 def adaptation() -> str:
     """
-    Both learners of `updater_node` on the training part of each case.
+    The learners of `updater_node` on the training part of each case.
 
     *RMSE* and *published*: afterwards, with the IMU alone. *Offline*: the same part trained by
     `train`, for a TPSR by the spectral method. *Lap 3* and *last two laps*: error while learning,
