@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-import math
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
@@ -50,8 +49,14 @@ update of a thin SVD cuts off is lost for good. With 80 states errors rise by ha
 
 COORDINATES = 100
 """
-Coordinates of a window on an eigenmap; few windows have a third of their number. An HSE-HMM has
-half as many states, and the constant: with as many it is soon lost, the last being of noise.
+Coordinates of a window on an eigenmap, at most a third as many as windows. An HSE-HMM has half as
+many states, and the constant: with as many it is soon lost, the last being of noise.
+"""
+
+AFFINITY_BANDWIDTH = 0.3
+"""
+Bandwidth of the affinities of windows on an eigenmap, in median distances. With 1.0, of few laps
+neighbours at other places count as much as those at the same one, and a kart is lost until lap 12.
 """
 
 WINDOW_BANDWIDTH, OBSERVATION_BANDWIDTH = 0.7, 1.4
@@ -76,9 +81,9 @@ def embed_windows(training: TrainingTicks) -> tuple[EmbeddedWindows, tuple[str, 
     pasts = training.pasts
     starts = np.union1d(pasts.starts, training.futures.starts)
     anchors = WindowSet(pasts.series, starts, pasts.width)
-    # Of few laps few windows are alike: more neighbours would join places far apart.
-    neighbours = min(NEIGHBOURS[0], round(math.sqrt(len(starts))))
-    learner = LaplacianEigenmap(min(COORDINATES, len(starts) // 3), neighbours)
+    most = len(starts) // 3
+    dimension, neighbours = min(COORDINATES, most), min(NEIGHBOURS[0], most)
+    learner = LaplacianEigenmap(dimension, neighbours, width=AFFINITY_BANDWIDTH)
     found = learner.fit(anchors)
     # No longer than the constant beside them, which is then the first of all directions.
     largest = np.sqrt(np.square(found.coordinates).mean(axis=0).max())
