@@ -55,8 +55,8 @@ many states, and the constant: with as many it is soon lost, the last being of n
 
 AFFINITY_BANDWIDTH = 0.3
 """
-Bandwidth of the affinities of windows on an eigenmap, in median distances. With 1.0, of few laps
-neighbours at other places count as much as those at the same one, and a kart is lost until lap 12.
+Bandwidth of the affinities of windows on an eigenmap, in median distances. With 1.0 neighbours at
+other places count nearly as much as those at the same one: up to tenfold errors after few laps.
 """
 
 WINDOW_BANDWIDTH, OBSERVATION_BANDWIDTH = 0.7, 1.4
