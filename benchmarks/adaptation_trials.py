@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from two_manifold_ros.adapting.stream_learner import StreamLearner
     from two_manifold_ros.recordings.recording import Recording
 
-OFFLINE = {'map': 'route', 'tpsr': 'spectral'}
+OFFLINE = {'map': 'route', 'tpsr': 'spectral', 'hse_hmm': 'spectral'}
 """The offline method that a learner is held against."""
 
 BACK, OLD_LAPS, AS_GOOD = 1.5, 3, 1.1

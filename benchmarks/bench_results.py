@@ -100,20 +100,20 @@ def accuracy() -> str:
 
 def adaptation() -> str:
     """
-    Both learners of `updater_node` on the training part of each case.
+    The learners of `updater_node`, map / TPSR / HSE-HMM, on the training part of each case.
 
     *RMSE* and *published*: afterwards, with the IMU alone. *Offline*: the same part trained by
-    `train`, for a TPSR by the spectral method. *Lap 3* and *last two laps*: error while learning,
-    as a share of the error of the mean position.
+    `train`, for the last two by the spectral method. *Lap 3* and *last two laps*: error while
+    learning, as a share of the error of the mean position.
     """
     rows = []
     for name in present(LEARNED):
-        for learner in LEARNERS:
-            print(name, learner, flush=True)
-            row = adaptation_row(learn_live(make_case(name), learner))
-            row = row[: len(ADAPTATION.split(', '))]
-            rows.append([f'`{name}`', learner, *row])
-    return table(f'case, learner, {ADAPTATION}', rows, aligned=False)
+        print(name, flush=True)
+        found = [adaptation_row(learn_live(make_case(name), learner)) for learner in LEARNERS]
+        # The laps are the same, and the ellipses have no column.
+        laps, *cells, _ = zip(*found, strict=True)
+        rows.append([f'`{name}`', laps[0], *map(' / '.join, cells)])
+    return table(f'case, {ADAPTATION}', rows, aligned=False)
 
 
 def laps() -> str:

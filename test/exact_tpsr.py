@@ -30,8 +30,8 @@ def learn_by_tensor(triples: Triples, constant: Floats, states: int, ridge: floa
     weight = triples.importance.sum()
     present = triples.observations.T @ np.diag(triples.importance) @ triples.observations
     inverse = np.linalg.inv(present + ridge * weight * np.eye(len(present)))
-    squares = triples.importance @ np.square(triples.tests).sum(axis=1)
-    return make_parameters(start, normaliser, operators, inverse, weight, squares)
+    square = np.square(triples.tests).sum(axis=1).max()
+    return make_parameters(start, normaliser, operators, inverse, weight, square)
 
 
 Array = np.ndarray

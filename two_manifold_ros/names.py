@@ -2,11 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Words and limits that settings of a training, options of commands and nodes share."""
 
+from typing import Any
+
 METHODS = ('route', 'spectral', 'tpsr', 'paper')
 """Methods of training, the default first, as all of these; paper makes a spectral filter."""
 
-LEARNERS = {'map': 'route', 'tpsr': 'tpsr'}
-"""Methods of training by the names of the learners, in the order of tables."""
+WINDOW_FEATURES = ('random', 'eigenmap')
+"""Features of windows that a TPSR is learned from; with those of an eigenmap it is an HSE-HMM."""
+
+LEARNERS: dict[str, dict[str, Any]] = {
+    'map': {'method': 'route'},
+    'tpsr': {'method': 'tpsr'},
+    'hse_hmm': {'method': 'tpsr', 'window_features': WINDOW_FEATURES[1]},
+}
+"""Settings of training by the names of the learners, in the order of tables."""
 
 KERNELS = (
     'laplacian-eigenmap',

@@ -3,6 +3,7 @@
 """A map learned while driving: from nothing, beside the filter, and kept."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 import itertools
 import math
@@ -25,6 +26,7 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.filtering.estimate import Estimate
 from two_manifold_ros.filtering.status import Status
 from two_manifold_ros.model.model import TpsrModel
+from two_manifold_ros.names import WINDOW_FEATURES
 from two_manifold_ros.recordings.recording import Recording
 from two_manifold_ros.simulation.slot_car import SlotCarSettings
 from two_manifold_ros.simulation.slot_car_run import simulate, SlotCarRun
@@ -378,20 +380,21 @@ def test_what_errs_no_less_than_the_mean_position_is_not_reported(kept):
 TPSR = TrainingSettings(method='tpsr', horizons=(0, 10), features=200)
 
 
-def tpsr_learner(stop: int = 0) -> StreamLearner:
+def tpsr_learner(stop: int = 0, **changes: str) -> StreamLearner:
     """Return a learner of a TPSR that has learned so many samples, and is not trained again."""
-    learner = StreamLearner(HEAD, TPSR, at_once=True)
+    learner = StreamLearner(HEAD, replace(TPSR, **changes), at_once=True)
     feed(learner, 0, stop)
     if stop:
         learner.schedule.due_s = np.inf
     return learner
 
 
-def test_a_tpsr_goes_on_learning_between_trainings():
-    learner = tpsr_learner()
-    found, models = [], []
+@pytest.mark.parametrize('features', WINDOW_FEATURES)
+def test_a_tpsr_goes_on_learning_between_trainings(features):
+    learner = tpsr_learner(window_features=features)
+    found, models, published = [], [], []
     for begin in range(0, 1000, 10):
-        feed(learner, begin, begin + 10)
+        published += feed(learner, begin, begin + 10)
         if learner.models:
             found.append(learner.filter.running)
             models.append(learner.models)
@@ -403,6 +406,9 @@ def test_a_tpsr_goes_on_learning_between_trainings():
     assert all(new > old for old, new in itertools.pairwise(dict.fromkeys(spans)))
     assert len(set(spans)) > trained + 10
     assert 40.0 < spans[-1] == learned_seconds(learner) < 50.0
+    # Of the newest lap most is published, on a track of three metres.
+    assert np.mean([each.valid for each in published[-180:]]) > 0.8
+    assert np.median(errors(published[-180:])) < 0.1
     # Laps of 9 s are learned in quarters.
     assert changes > trained + 10
     feed(learner, 1000, 1200, reference=False)

@@ -22,7 +22,13 @@ from two_manifold_ros.manifold.diffusion_map import (
 )
 from two_manifold_ros.manifold.kernel_pca import GaussianKernel, LinearKernel
 from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap, LARGEST_GAIN, NearModes
-from two_manifold_ros.manifold.learner import Embedding, leading_modes, PointSet, Samples
+from two_manifold_ros.manifold.learner import (
+    Embedding,
+    leading_modes,
+    median_distance,
+    PointSet,
+    Samples,
+)
 from two_manifold_ros.manifold.selection import check_extension, FitTransform, make_learner
 from two_manifold_ros.ticks.windows import WindowSet
 
@@ -168,7 +174,7 @@ NEIGHBOURS = 8
 KINDS = {
     'default': {},
     'binary': {'heat': False},
-    'unscaled': {'scaled': False},
+    'unscaled, narrow': {'scaled': False, 'width': 0.3},
     'plain': {'normalised': False},
     'plain binary unscaled': {'normalised': False, 'heat': False, 'scaled': False},
 }
@@ -186,6 +192,8 @@ def test_coordinates_are_dense_eigenvectors(kind):
     laplacian = np.diag(degrees) - weights
     if learner.normalised:
         laplacian /= np.sqrt(np.outer(degrees, degrees))
+    bandwidth = learner.heat * learner.width * median_distance(windows)
+    assert embedding.bandwidth == pytest.approx(bandwidth)
     values, vectors = np.linalg.eigh(laplacian)
     values, vectors = values[1:11], vectors[:, 1:11]
     np.testing.assert_allclose(embedding.eigenvalues, values, atol=1e-12)

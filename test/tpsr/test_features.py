@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from two_manifold_ros.errors import InputError
+from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
+from two_manifold_ros.ticks.windows import WindowSet
 from two_manifold_ros.tpsr import features as module
 
 
@@ -89,3 +91,22 @@ def test_equations():
         expected = np.sqrt(2.0 / size) * np.cos(points @ wanted + made.phases)
         np.testing.assert_allclose(made.transform(points), expected, atol=1e-13)
         assert (made.inputs, made.size) == (inputs, size)
+
+
+def test_windows_keep_their_coordinates_on_the_manifold_that_they_were_learned_from():
+    rng = np.random.default_rng(3)
+    phase = np.cumsum(rng.uniform(0.2, 0.3, 400))
+    series = np.stack([np.cos(phase), np.sin(2 * phase)]) + 0.01 * rng.normal(size=(2, 400))
+    anchors = WindowSet(series, np.arange(380), 20)
+    found = LaplacianEigenmap(12, 15).fit(anchors)
+    made = module.EmbeddedWindows(anchors, found.extension)
+    # Channel by channel, as a learner hands them over.
+    points = np.array([series[:, start : start + 20].ravel() for start in anchors.starts])
+    np.testing.assert_allclose(made.transform(points), found.coordinates, atol=1e-7)
+    assert (made.inputs, made.size) == (40, 12)
+    # What resembles nothing is at the mean, whatever stands beside it.
+    both = made.transform(np.stack([np.full(40, 1e3), points[7]]))
+    np.testing.assert_array_equal(both[0], 0.0)
+    np.testing.assert_allclose(both[1], found.coordinates[7], atol=1e-7)
+    with pytest.raises(InputError, match='do not fit'):
+        made.transform(points[:, 1:])

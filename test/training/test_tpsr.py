@@ -5,6 +5,7 @@
 from dataclasses import replace
 import pickle
 
+from exact_tpsr import evidences, learn_by_tensor, unit
 from filter_runs import feed
 import numpy as np
 from other_recordings import with_imu
@@ -14,7 +15,10 @@ from two_manifold_ros.errors import InputError
 from two_manifold_ros.evaluation.evaluate import evaluate
 from two_manifold_ros.filtering.filter import Filter
 from two_manifold_ros.model.model import TpsrModel
+from two_manifold_ros.tpsr.learner import Triples
 from two_manifold_ros.training.settings import TrainingSettings
+from two_manifold_ros.training.spectral import training_windows
+from two_manifold_ros.training.tpsr import MEMORY_TICKS, RouteTpsr
 from two_manifold_ros.training.train import learn_model, train_model
 
 SETTINGS = TrainingSettings(
@@ -118,6 +122,58 @@ def test_a_filter_goes_on_with_newer_parameters(laps):
     both = [feed(each, stream[until:]) for each in (live, other)]
     for mine, theirs in zip(*both, strict=True):
         assert np.hypot(*(mine.positions[0] - theirs.positions[0])) < 0.1
+
+
+EIGENMAP = TrainingSettings(
+    method='tpsr', window_features='eigenmap', horizons=(0, 5, 20), rate_hz=10.0, window=20
+)
+
+
+def test_an_hse_hmm_that_went_on_is_that_of_all_ticks_at_once_on_the_same_eigenmap():
+    """Beside the moments of all rows, written out; the rows of new windows are out of sample."""
+    rng = np.random.default_rng(5)
+    phase = np.cumsum(rng.uniform(0.1, 0.3, 900))
+    seen = np.stack([np.cos(phase), np.sin(2 * phase), np.cos(3 * phase)], axis=1)
+    seen += 0.1 * rng.normal(size=seen.shape)
+    track = np.stack([np.cos(phase), np.sin(phase)], axis=1)
+    _, _, training = training_windows([seen[:300]], EIGENMAP.window)
+    route = RouteTpsr(training, seen[:300], replace(EIGENMAP, states=12), 0.1)
+    for begin, end in ((0, 300), (300, 301), (301, 470), (470, 900)):
+        route.learn(seen[begin:end], track[begin:end])
+    width, windows = EIGENMAP.window, route.learner.windows
+    rows = [seen[start : start + width].T.ravel() for start in range(len(seen) - width + 1)]
+    embedded = windows.transform(np.array(rows))
+    ticks = np.arange(width, len(seen) - width)
+    triples = Triples(
+        embedded[ticks],
+        embedded[ticks + 1],
+        embedded[ticks - width],
+        route.observations.transform(seen[ticks]),
+        np.exp(-np.arange(len(ticks))[::-1] / MEMORY_TICKS),
+    )
+    route.learner.learner.covariance.refresh()
+    found = route.belief().tpsr
+    expected = learn_by_tensor(triples, unit(windows.size), 12, route.chosen['ridge'])
+    assert found.states == 12
+    observed = route.observations.transform(seen)
+    np.testing.assert_allclose(
+        *(evidences(each, observed) for each in (found, expected)), rtol=0.0, atol=1e-10
+    )
+    modes = [np.sort_complex(np.linalg.eigvals(each.transition)) for each in (found, expected)]
+    np.testing.assert_allclose(*modes, atol=1e-10)
+    # Ticks are remembered with the weights that the sums of all of them have.
+    weights = route.belief().table @ found.start
+    assert weights.sum() == pytest.approx(found.normaliser @ found.start)
+
+
+def test_an_hse_hmm_goes_on_learning_on_the_eigenmap_of_its_first_laps(laps):
+    model, learned = learn_model([laps.between(None, 40.0)], EIGENMAP)
+    windows = learned.route.learner.windows
+    before = pickle.dumps(windows)
+    learned.go_on(laps.between(None, MOST_S))
+    assert pickle.dumps(windows) == before
+    rest = laps.between(MOST_S, None)
+    assert errors_m(learned.model, rest) < 0.9 * errors_m(model, rest)
 
 
 def test_features_are_at_least_as_many_as_directions(laps):

@@ -158,7 +158,8 @@ class StreamLearner:
     Samples and reference positions are kept, and a model is trained from the newest laps, as
     ``two-manifold train`` does, whenever `Schedule` makes one due. Shown the newest lap, it
     replaces the previous one as soon as it has an estimate. A TPSR goes on learning in between, by
-    the same equations, after each quarter of a lap that is like those before. After a change a
+    the same equations, after each quarter of a lap that is like those before, and so does an
+    HSE-HMM, whose eigenmap stays as it was trained. After a change a
     model is trained on what came since alone, if it errs less on its own parts. One of which no
     part could be followed on the others, because no place was met twice, is not used. One that was
     given makes room only for one that errs less. A filter that errs no less than the mean position
@@ -470,4 +471,4 @@ class StreamLearner:
 
 def make_learner(name: str) -> StreamLearner:
     """Return a learner of ``LEARNERS`` for an evaluation: samples wait for its trainings."""
-    return StreamLearner(make_head(), TrainingSettings(method=LEARNERS[name]), at_once=True)
+    return StreamLearner(make_head(), TrainingSettings(**LEARNERS[name]), at_once=True)

@@ -132,7 +132,7 @@ def learner_of(chosen: UpdaterParameters, topic: str) -> StreamLearner:
     limits_of(head, *ellipse_m)
     if chosen.position_lag:
         parse_position_lag(chosen.position_lag)
-    settings = TrainingSettings(horizons=horizons, method=LEARNERS[chosen.learner])
+    settings = TrainingSettings(horizons=horizons, **LEARNERS[chosen.learner])
     worker = Worker(settings.method)
     return StreamLearner(
         head,

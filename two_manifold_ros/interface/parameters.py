@@ -206,7 +206,8 @@ class UpdaterParameters(FilteringParameters):
         choices=('', *POSITION_TYPES),
     )
     learner: str = parameter(
-        'Kind of model: a map, as of train --method route, or a tpsr, as of train --method tpsr.',
+        'Kind of model: a map, as of train --method route, a tpsr, as of train --method tpsr, or '
+        'an hse_hmm, which is a tpsr of coordinates on an eigenmap.',
         'map',
         choices=tuple(LEARNERS),
     )

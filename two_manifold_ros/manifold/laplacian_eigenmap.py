@@ -101,13 +101,14 @@ class LaplacianEigenmap:
     dimension: int  # coordinates kept, m
     neighbours: int  # kappa; either point may be the neighbour of the other
     normalised: bool = True  # whether the Laplacian is the normalised one, or D - W
-    heat: bool = True  # affinities exp(-d^2/2sigma^2) with the median distance sigma, or all 1
+    heat: bool = True  # affinities exp(-d^2/2sigma^2), or all 1
     scaled: bool = True  # whether modes are divided by sqrt(lambda); all count alike without
+    width: float = 1.0  # sigma, in median distances
 
     def fit(self, samples: Samples) -> Embedding:
         """Embed the points through their neighbour graph; no n x n dense matrix is formed."""
         distance = require_scale(samples, self.dimension, self.neighbours)
-        bandwidth = distance if self.heat else 0.0
+        bandwidth = self.width * distance if self.heat else 0.0
         indices, squared = samples.neighbours(self.neighbours)
         near = affinity_graph(indices, squared, bandwidth)
         graph, notes = connect(near, samples, bandwidth, self.neighbours)

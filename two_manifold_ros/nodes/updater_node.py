@@ -162,7 +162,9 @@ class UpdaterNode(GuardedNode):
         if checkpointing is not None:
             kept = f'A checkpoint in {chosen.checkpoint_folder} every {chosen.checkpoint_s:g} s'
             kept += f', {checkpointing.begun}'
-        what = {'map': 'the map of the route', 'tpsr': 'a TPSR'}[chosen.learner]
+        what = {'map': 'the map of the route', 'tpsr': 'a TPSR', 'hse_hmm': 'an HSE-HMM'}[
+            chosen.learner
+        ]
         if chosen.model:
             what += f'; {chosen.model} runs until a better one is learned'
         source = f'{self._input.name} with positions from {self._reference.topic}'

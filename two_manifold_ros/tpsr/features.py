@@ -5,13 +5,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.typing import Floats
+
+if TYPE_CHECKING:
+    from two_manifold_ros.manifold.learner import Extension
+    from two_manifold_ros.ticks.windows import WindowSet
 
 LARGEST_SQUARE = 1e12
 """Squared length of features above which they are a fault: they should be about one long."""
@@ -75,6 +79,39 @@ class WithConstant:
         """Return the (n, size) features of (n, inputs) points, see ``FeatureMap``."""
         others = self.map.transform(points)
         return np.concatenate([others, np.ones((len(others), 1))], axis=1)
+
+
+@dataclass(frozen=True)
+class EmbeddedWindows:
+    """
+    Coordinates of windows on a manifold that was learned before, mathematics (8.4).
+
+    A point is a window of ``anchors.width`` ticks, channel by channel. One that resembles none of
+    the ``anchors``, the windows that the manifold was learned from, is at the mean of these.
+    """
+
+    anchors: WindowSet
+    extension: Extension
+
+    @property
+    def inputs(self) -> int:
+        """Numbers in a window."""
+        return len(self.anchors.series) * self.anchors.width
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return len(self.extension.offset)
+
+    def transform(self, points: Floats) -> Floats:
+        """Return the (n, size) coordinates of (n, inputs) windows, see ``FeatureMap``."""
+        points = check_points(points, self.inputs)
+        channels = points.reshape(len(points), len(self.anchors.series), -1)
+        rows = channels.transpose(0, 2, 1).reshape(points.shape)
+        squared = np.ascontiguousarray(self.anchors.distances_from(rows).T)
+        found = map(self.extension.transform, squared)
+        none = np.zeros(self.size)
+        return np.array([none if each is None else each for each in found]).reshape(-1, self.size)
 
 
 @dataclass(frozen=True)

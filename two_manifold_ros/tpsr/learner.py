@@ -192,7 +192,7 @@ class OnlineLearner:
         self.covariance = ObservationCovariance(observations, settings.ridge)
         self.history_sum = np.zeros(len(constant))
         self.weight = 0.0
-        self.test_square = 0.0
+        self.longest_square = 0.0
         self._waiting: list[tuple[Floats, ...]] = []
         # Next test, observation and coordinates of the history of the last sample; one row each.
         none = np.zeros((0, 0))
@@ -248,7 +248,7 @@ class OnlineLearner:
         self.history_sum = decay * self.history_sum + weights @ batch.histories
         self.weight = decay * self.weight + float(weights.sum())
         squares = np.einsum('ij,ij->i', batch.tests, batch.tests)
-        self.test_square = decay * self.test_square + float(weights @ squares)
+        self.longest_square = max(self.longest_square, float(squares.max()))
         return move
 
     def moments(self, states: int) -> Floats:
@@ -283,7 +283,7 @@ class OnlineLearner:
             operators,
             self.covariance.inverse,
             self.weight,
-            self.test_square,
+            self.longest_square,
         )
 
 
@@ -310,8 +310,8 @@ def learn(triples: Triples, constant: Floats, states: int, ridge: float) -> Tpsr
     weight = float(importance.sum())
     total = (observations * importance[:, None]).T @ observations
     inverse = np.linalg.inv(total + ridge * weight * np.eye(len(total)))
-    squares = float(importance @ np.square(triples.tests).sum(axis=1))
-    return make_parameters(values * start, sums / values, operators, inverse, weight, squares)
+    square = float(np.square(triples.tests).sum(axis=1).max())
+    return make_parameters(values * start, sums / values, operators, inverse, weight, square)
 
 
 SEAM = 1_000_000_000

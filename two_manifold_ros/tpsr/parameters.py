@@ -57,14 +57,14 @@ def make_parameters(
     operators: Floats,
     inverse: Floats,
     weight: float,
-    test_square: float,
+    longest_square: float,
 ) -> Tpsr:
     r"""
     Return the parameters, with a start (k,) of any scale, and growing modes shrunk.
 
     ``operators`` (p + 1, k, k) are those by observation feature and that of the constant.
     ``inverse`` (p, p) is :math:`(\hat\Sigma_{AO,AO}+\lambda nI)^{-1}`, ``weight`` the sum of the
-    weights, n, and ``test_square`` that of squared lengths of tests.
+    weights, n, and ``longest_square`` the squared length of the longest test.
     """
     whole = float(normaliser @ start)
     if not whole > 0.1 * weight:
@@ -79,7 +79,7 @@ def make_parameters(
         inverse=weight * inverse,
         transition=shrink_growing_modes(operators[-1]),
         # 10 % for noise.
-        bound=1.1 * math.sqrt(test_square / weight),
+        bound=1.1 * math.sqrt(longest_square),
     )
 
 

@@ -23,6 +23,7 @@ from two_manifold_ros.names import (
     OBSERVATIONS,
     READOUTS,
     STEP_LOAD,
+    WINDOW_FEATURES,
 )
 
 if TYPE_CHECKING:
@@ -323,6 +324,13 @@ class TpsrSettings(ObservingSettings):
         between=(2, 1_000_000),
         letter='D',
         option='features',
+    )
+    window_features: str = setting(
+        WINDOW_FEATURES[0],
+        str,
+        'features of a window; eigenmap: coordinates on a Laplacian eigenmap, with which a TPSR '
+        'is an HSE-HMM',
+        choices=WINDOW_FEATURES,
     )
 
 

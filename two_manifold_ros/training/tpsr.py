@@ -13,17 +13,25 @@ import numpy as np
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.hse_hmm.hmm import median_observation_distance
 from two_manifold_ros.hse_hmm.readout import Calibration, segment_targets, SharpenedReadout
+from two_manifold_ros.manifold.laplacian_eigenmap import LaplacianEigenmap
 from two_manifold_ros.manifold.learner import median_distance
 from two_manifold_ros.model.model import TpsrModel
+from two_manifold_ros.names import WINDOW_FEATURES
 from two_manifold_ros.ticks.rest import spreads_along
 from two_manifold_ros.ticks.segments import cut_segments, Segment
-from two_manifold_ros.tpsr.features import fourier_features, WithConstant
+from two_manifold_ros.ticks.windows import WindowSet
+from two_manifold_ros.tpsr.features import (
+    EmbeddedWindows,
+    FeatureMap,
+    fourier_features,
+    WithConstant,
+)
 from two_manifold_ros.tpsr.learner import LearnerSettings, stretches_of, WindowLearner
 from two_manifold_ros.tpsr.parameters import RememberingBelief
 from two_manifold_ros.tpsr.thin_svd import Move
 from two_manifold_ros.training.dataset import driving_dataset
 from two_manifold_ros.training.held_out import capped_mean, follow, joined, lost_error, Validation
-from two_manifold_ros.training.spectral import novelty_anchors, training_windows
+from two_manifold_ros.training.spectral import NEIGHBOURS, novelty_anchors, training_windows
 from two_manifold_ros.training.summary import check_horizons, head_fields
 from two_manifold_ros.typing import Floats
 
@@ -37,6 +45,18 @@ STATES, SPARE = 110, 30
 """
 States where no number is given, and directions of the SVD that are kept beside them: what an
 update of a thin SVD cuts off is lost for good. With 80 states errors rise by half.
+"""
+
+COORDINATES = 100
+"""
+Coordinates of a window on an eigenmap, at most a third as many as windows. An HSE-HMM has half as
+many states, and the constant: with as many it is soon lost, the last being of noise.
+"""
+
+AFFINITY_BANDWIDTH = 0.3
+"""
+Bandwidth of the affinities of windows on an eigenmap, in median distances. With 1.0 neighbours at
+other places count nearly as much as those at the same one: up to tenfold errors after few laps.
 """
 
 WINDOW_BANDWIDTH, OBSERVATION_BANDWIDTH = 0.7, 1.4
@@ -55,12 +75,30 @@ FOLLOWED = 1_500
 """Newest ticks that are followed for calibration: 19 laps of 80, more than an updater learns."""
 
 
+def embed_windows(training: TrainingTicks) -> tuple[EmbeddedWindows, tuple[str, ...]]:
+    """Return coordinates on a Laplacian eigenmap of the windows of training, and its notes."""
+    # Past and future windows are windows of one series: one manifold serves both views.
+    pasts = training.pasts
+    starts = np.union1d(pasts.starts, training.futures.starts)
+    anchors = WindowSet(pasts.series, starts, pasts.width)
+    most = len(starts) // 3
+    dimension, neighbours = min(COORDINATES, most), min(NEIGHBOURS[0], most)
+    learner = LaplacianEigenmap(dimension, neighbours, width=AFFINITY_BANDWIDTH)
+    found = learner.fit(anchors)
+    # No longer than the constant beside them, which is then the first of all directions.
+    largest = np.sqrt(np.square(found.coordinates).mean(axis=0).max())
+    known = found.extension
+    scaled = replace(known, table=known.table / largest, offset=known.offset / largest)
+    return EmbeddedWindows(anchors, scaled), found.notes
+
+
 class RouteTpsr:
     """
     A TPSR of a route that learns stretch by stretch, and the positions of its ticks.
 
     ``training`` windows and observations ``seen`` (T, d) give the bandwidths by their median
-    distances. Horizons are in ticks of ``period_s``; ``chosen`` has the numbers of the learner.
+    distances, or an eigenmap that stays while its moments go on: an online HSE-HMM. Horizons are
+    in ticks of ``period_s``; ``chosen`` has the numbers of the learner, ``notes`` are sentences.
     """
 
     def __init__(
@@ -69,22 +107,31 @@ class RouteTpsr:
         width, channels = training.pasts.width, seen.shape[1]
         states, ridge = settings.states or STATES, settings.ridge or RIDGE
         factor = settings.bandwidth_factor or OBSERVATION_BANDWIDTH
+        windows: FeatureMap
+        self.notes: tuple[str, ...] = ()
+        if settings.window_features == WINDOW_FEATURES[1]:
+            windows, self.notes = embed_windows(training)
+            states = settings.states or 1 + windows.size // 2
+            # And the constant: nothing is cut off, and the sums are exact.
+            kept = windows.size + 1
+        else:
+            # And the constant: as many directions as are kept. With fewer the singular values of
+            # the last states are those of noise, and on slot cars the filter is soon lost for
+            # good.
+            kept = states + SPARE
+            if settings.features < kept - 1:
+                raise InputError(
+                    f'{settings.features} features are too few for the {states} states of a TPSR; '
+                    f'ask for {kept - 1} features or more, or for fewer states'
+                )
+            bandwidth = WINDOW_BANDWIDTH * median_distance(training.pasts)
+            windows = fourier_features(width * channels, settings.features, bandwidth, 0)
         self.chosen = {'states': states, 'bandwidth_factor': factor, 'ridge': ridge}
-        # And the constant: as many directions as are kept. With fewer the singular values of the
-        # last states are those of noise, and on slot cars the filter is soon lost for good.
-        least = states + SPARE - 1
-        if settings.features < least:
-            raise InputError(
-                f'{settings.features} features are too few for the {states} states of a TPSR; ask '
-                f'for {least} features or more, or for fewer states'
-            )
-        bandwidth = WINDOW_BANDWIDTH * median_distance(training.pasts)
-        windows = fourier_features(width * channels, settings.features, bandwidth, 0)
         bandwidth = factor * median_observation_distance(seen)
         # The paper has 400; errors rise with 50, and stay with 200.
         self.observations = fourier_features(channels, 100, bandwidth, 1)
         # Eight ticks share an update of the SVD: as exact as one by one, in a third of the time.
-        learning = LearnerSettings(states, states + SPARE, ridge, MEMORY_TICKS, fold_every=8)
+        learning = LearnerSettings(states, kept, ridge, MEMORY_TICKS, fold_every=8)
         self.learner = WindowLearner(
             WithConstant(windows), self.observations, width, learning, MEMORY_TICKS
         )
@@ -238,7 +285,7 @@ def train_tpsr(
         validation = replace(validation, table=(chosen | {'score_m': validation.score_m},))
         readout = readout.calibrated(validation.calibration)
     chosen |= {'neighbours': None}
-    found = validation, chosen, belief.tpsr.states, len(training.ticks)
+    found = validation, chosen, belief.tpsr.states, len(training.ticks), route.notes
     model = TpsrModel(
         **head_fields(recordings, dataset, settings, drives, *found),
         series=series,
