@@ -60,7 +60,7 @@ def test_each_claim_fails_where_its_order_is_broken_and_means_are_over_cars():
     ):  # fmt: skip
         compared = comparison_of({**ERRORS, name: pair}, READINGS)
         claims = slot_car.score(slot_car.SlotCarRuns(), [compared])
-        failed = [index for index, claim in enumerate(claims) if not claim.passed]
+        failed = [index for index, claim in enumerate(claims) if claim.passed is False]
         assert failed == expected, (name, pair)
     # One car in three errs more with the manifold than with all others.
     worse = comparison_of({**ERRORS, MANIFOLD: (6.5, 6.5)}, READINGS)
@@ -124,7 +124,7 @@ def test_recordings_are_cut_in_the_shares_of_the_paper_and_nothing_is_longer_tha
 def test_on_recordings_the_order_is_counted_by_horizons_and_has_no_limit():
     runs = slot_car.SlotCarRuns(slack=None, recordings=(None,))
     claims = slot_car.score(runs, [comparison_of({**ERRORS, 'manifold': (2.5, 9.0)}, READINGS)])
-    assert all(claim.passed and claim.limit is None for claim in claims)
+    assert all(claim.passed is claim.limit is None for claim in claims)
     said = {
         claim.what.split(' / ')[-1]: claim.ours for claim in claims if 'manifold' in claim.what
     }

@@ -29,7 +29,7 @@ from two_manifold_ros.experiments.slot_car_online import (
 def test_claims_fail_where_the_online_curve_is_above(online, failed):
     one = np.ones(2)
     claims = score(OnlineSettings(), [Curves(1.2 * one, 1.1 * one, one, np.array(online))])
-    assert [index for index, claim in enumerate(claims) if not claim.passed] == failed
+    assert [index for index, claim in enumerate(claims) if claim.passed is False] == failed
 
 
 def test_the_protocol_is_the_papers_where_it_fits_and_shorter_elsewhere():

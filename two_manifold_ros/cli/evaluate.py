@@ -178,9 +178,10 @@ def _sentences(evaluation: Evaluation, route: str) -> Iterator[str]:
     samples = evaluation.to_json()['samples']
     if fixes := samples.get('fixes_received', 0):
         wrong = samples.get('fixes_contradicting', 0)
+        took = wrong + samples.get('fixes_agreeing', 0)
         yield (
-            f'the filter got {fixes} position fixes, of the positions that it is compared with; '
-            f'{wrong} of them contradicted it'
+            f'the filter got {fixes} position fixes, of the positions that it is compared with; it '
+            f'took {took}, which only a map takes, and {wrong} of these contradicted it'
         )
     if count := samples.get(UNUSABLE, 0):
         yield (

@@ -32,8 +32,8 @@ HELP = (
 )
 
 
-VERDICTS = 'fail', 'pass'
-"""Of what did not pass, and of what did."""
+VERDICTS = {False: 'fail', True: 'pass', None: ''}
+"""Of what did not pass, of what did, and of what has no limit."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -98,13 +98,13 @@ def run(args: Namespace) -> int:
     else:
         rows = []
         for entry in done:
-            passed = [claim['passed'] for claim in entry['claims']]
+            passed = [each['passed'] for each in entry['claims'] if each['limit'] is not None]
             score = f'{sum(passed)} of {len(passed)}' if passed else 'broke off'
             said = score, f'{entry["seconds"]:.0f}', entry['picture'] or ''
             rows.append([entry['name'], *said, VERDICTS[entry['passed']]])
         header = ['experiment', 'claims that pass', 'seconds', 'picture', '']
         answer(args, {}, [Table('', header, rows), f'The pictures are in {folder}.'])
-    return 0 if all(each['passed'] for each in done) else 1
+    return int(any(each['passed'] is False for each in done))
 
 
 def _chosen(args: Namespace) -> tuple[Experiment, ...]:
@@ -140,10 +140,11 @@ def _run(args: Namespace, experiment: Experiment, folder: Path, *, alone: bool) 
             raise
         print_exception(broken)
         error = f'{type(broken).__name__}: {broken}'
+    limited = [claim.passed for claim in claims if claim.passed is not None]
     return {
         **_about(experiment),
         'picture': None if error else experiment.picture,
-        'passed': bool(claims) and all(claim.passed for claim in claims),
+        'passed': bool(claims) and (all(limited) if limited else None),
         'seconds': round(time.monotonic() - begun, 1),
         'claims': [vars(claim) for claim in claims],
         'error': error,

@@ -130,7 +130,9 @@ def of_training(model: ModelHead, args: Namespace) -> Verdict:
         cause, cure, evidence = map(refusal.get, ('cause', 'cure', 'evidence'))
         return Verdict(NO_USE, f'{cause[0].upper()}{cause[1:]} ({evidence}).', cure)
     if followed is None:
-        words = 'No part of the drives could be held out, so the error of the model is unknown.'
+        words = 'No part of the drives could be held out, so the error of the model is unknown'
+        guarded = getattr(model, 'guarded', True)
+        words += '.' if guarded else ', and without guards the node publishes nothing then.'
         return Verdict(UNKNOWN, words, MORE)
     error, mean, share = map(followed.get, ('followed_m', 'mean_position_m', 'published_share'))
     # The share decides only whether it is of use: a map without the held-out part knows less.

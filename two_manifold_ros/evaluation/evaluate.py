@@ -305,8 +305,9 @@ def run_filter(
     seconds: list[float] = []
     for estimate, took in estimates_along(live, recording, progress, fixes_s=fixes_s):
         seconds.append(took)
-        # After a reset the window fills again; only the first filling is passed over.
-        if kept or estimate.status is not Status.FILLING:
+        # After a reset the window fills again; only the first filling is passed over, also where
+        # a fix makes it known before.
+        if kept or (estimate.status is not Status.FILLING and len(seconds) >= head.window):
             kept.append(as_the_node(live, estimate))
     positions = np.full((len(kept), len(head.horizons), 2), np.nan)
     covariances = np.full((*positions.shape, 2), np.nan)

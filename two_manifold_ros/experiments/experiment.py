@@ -38,7 +38,7 @@ class Claim:
     what: str  # in a few words, units and limit included
     paper: str  # the paper's number, or which of its pictures shows it
     ours: str  # the measured result
-    passed: bool
+    passed: bool | None  # None without a limit
     value: float | None = None  # measured number if finite, as JSON has no other; and its limit
     limit: float | None = None
 
@@ -49,7 +49,7 @@ def _limited(
     """Claim that a number, with a note behind it, keeps a limit if there is one; NaN does not."""
     shown, value = f'{ours:.3g}{note}', float(ours) if math.isfinite(ours) else None
     if limit is None:
-        return Claim(f'{what}, no limit', paper, shown, True, value)
+        return Claim(f'{what}, no limit', paper, shown, None, value)
     passed = bool(ours <= limit if side == 'most' else ours >= limit)
     return Claim(f'{what}, at {side} {limit:.3g}', paper, shown, passed, value, float(limit))
 
@@ -176,7 +176,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         'slot-car',
-        'A manifold HSE-HMM predicts where a simulated slot car will be, better than its rivals.',
+        'A manifold HSE-HMM and its rivals predict where a slot car will be.',
         'Boots & Gordon 2012, Fig. 3',
         'slot_car:run',
     ),

@@ -18,6 +18,7 @@ from two_manifold_ros.comparison.comparing import (
     Comparison,
     Method,
     Plan,
+    plan_bags,
     plan_parts,
 )
 from two_manifold_ros.comparison.rivals import methods_named, own
@@ -85,6 +86,7 @@ class SlotCarRuns(NamedTuple):
     def plan(self, *recordings: Recording) -> Plan:
         """Return what is learned from and followed; raise ``InputError`` if it is too short."""
         *learned, followed = recordings
+        laid_out = plan_bags if learned else plan_parts
         if not learned:
             all_s = followed.imu.span_ns * 1e-9
             learned_s, followed_s = (
@@ -92,7 +94,7 @@ class SlotCarRuns(NamedTuple):
             )
             learned = [followed.between(None, learned_s)]
             followed = followed.between(all_s - followed_s, all_s)
-        plan, (fewest, most) = plan_parts(learned, [followed], self.settings), self.extents
+        plan, (fewest, most) = laid_out(learned, [followed], self.settings), self.extents
         tests = []
         for test in plan.tests:
             filtered = np.arange(1, len(test) + 1)
