@@ -180,8 +180,8 @@ def _sentences(evaluation: Evaluation, route: str) -> Iterator[str]:
         wrong = samples.get('fixes_contradicting', 0)
         took = wrong + samples.get('fixes_agreeing', 0)
         yield (
-            f'the filter got {fixes} position fixes, of the positions that it is compared with; it '
-            f'took {took}, which only a map takes, and {wrong} of these contradicted it'
+            f'the filter got {fixes} position fixes, of the positions that it is compared with; '
+            f'it took {took}, as only a map does, and {wrong} of these contradicted it'
         )
     if count := samples.get(UNUSABLE, 0):
         yield (

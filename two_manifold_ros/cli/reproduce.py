@@ -113,6 +113,8 @@ def _chosen(args: Namespace) -> tuple[Experiment, ...]:
         raise InputError('name an experiment; see two-manifold reproduce --list')
     if args.seed < 0:
         raise InputError(f'--seed counts sets of draws from 0 on, and {args.seed} is below')
+    if args.seed and args.bags:
+        raise InputError('--seed is of simulated draws, and recordings have none; leave it out')
     chosen = experiments_named(args.name)
     # A missing package shows before anything is computed.
     for experiment in chosen:

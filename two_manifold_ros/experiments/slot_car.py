@@ -156,7 +156,7 @@ def score(settings: SlotCarRuns, comparisons: Sequence[Comparison]) -> list[lab.
     rivals = [
         (f'manifold HSE-HMM / {each.title}', 'manifold', each.name, None)
         for each in comparisons[0].results
-        if settings.recordings and each.name != 'manifold'
+        if settings.recordings and each.name in METHODS[:-1]
     ]
     claims = [
         _smaller(f'error of the {what}', errors[better], errors[worse], limit, paper, over)

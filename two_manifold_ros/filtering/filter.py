@@ -399,7 +399,7 @@ class Filter:
         own_m, mean_m = errors.get('followed_m'), errors.get('mean_position_m')
         self.withheld = not getattr(self.running, 'guarded', True)
         if isinstance(own_m, float) and isinstance(mean_m, float):
-            self.withheld = own_m >= mean_m
+            self.withheld = not own_m < mean_m
         self._machine.adopt(self.limits, self.running.window, self.ticks.steady)
 
     def _estimate(self, stamp_ns: int, values: Floats) -> Estimate:

@@ -99,7 +99,7 @@ CAUSES = {
     ),
     'disagrees': (
         'the newest bends are not those of the believed place and speed: drive on along the '
-        'trained route or give a position fix; else compare route, direction and mounting'
+        'trained route or give position fixes; else compare route, direction and mounting'
     ),
     'off_network': (
         'the motion fits no way from where the drives of the training begin (with a '

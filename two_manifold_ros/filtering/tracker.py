@@ -19,6 +19,7 @@ from two_manifold_ros.filtering.status import (
     LEAST_STEADY,
     MOST_STEADY,
     REJECTED_BEFORE_RESTART,
+    StateMachine,
     TickDiagnostics,
 )
 from two_manifold_ros.filtering.witness import Witness
@@ -518,10 +519,13 @@ class RouteTracker(TickFilter):
             return math.nan
         before = belief.weights
         right = belief.fix(weights.near, weights.away)
-        if float(np.minimum(before, belief.weights).sum()) < JUMPS:
-            # It is at other places: what was seen on the way to them says nothing any more.
-            self._scales.pause()
+        jumped = float(np.minimum(before, belief.weights).sum()) < JUMPS
+        # What was seen on the way to other places says nothing any more, and a fix that agrees
+        # says more than bends.
+        if jumped or right > StateMachine.likely:
             self._witness.start()
+        if jumped:
+            self._scales.pause()
             if self._lines is not None:
                 self._lines.start()
         if self._lines is not None:
