@@ -130,13 +130,16 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     found = SimpleNamespace(calls=[], value=lambda *_: 1.0)
 
     def load(experiment: Experiment) -> Callable[..., Any]:
-        def run(progress: Any, *, quick: bool, seed: int, **_: Any) -> Any:  # noqa: ANN401 - as experiments
+        def run(progress: Any, *, quick: bool, seed: int, recordings: Any) -> Any:  # noqa: ANN401 - as experiments
             found.calls.append((experiment.name, quick, seed))
+            found.recordings = recordings
             progress('working', 0.5)
             figure = SimpleNamespace(savefig=lambda file, **_: file.write(str(seed).encode()))
             value = found.value(experiment.name, quick, seed)
-            return [at_least(f'R2 of {experiment.name}', 'Fig. 7', value, 0.5)], figure
+            limit = None if recordings else 0.5
+            return [at_least(f'R2 of {experiment.name}', 'Fig. 7', value, limit)], figure
 
+        run.on = True if experiment.name == 'slot-car' else None
         return run
 
     monkeypatch.setattr(Experiment, 'load', load)
@@ -168,6 +171,15 @@ def test_all_go_on_after_a_failure_which_is_in_the_status(runs, tmp_path, reprod
     assert all((tmp_path / 'a' / 'b' / each['picture']).exists() for each in content)
     reproduce('all', '--json', '--quick')
     assert [quick for _, quick, _ in runs.calls] == [False] * COUNT + [True] * COUNT
+
+
+def test_of_recordings_there_is_no_verdict(runs, reproduce, slot_car_bag):
+    (done,) = json.loads(reproduce('slot-car', slot_car_bag, '--json').out)['experiments']
+    assert [each.name for each in runs.recordings] == [str(slot_car_bag)]
+    assert done['passed'] is done['claims'][0]['passed'] is None
+    reproduce.refused('slot-car', slot_car_bag, '--seed', '1')
+    reproduce.refused('rr-hmm', slot_car_bag)
+    assert len(runs.calls) == 1
 
 
 @pytest.mark.parametrize('fault', [InputError('the track is too short'), ValueError('track')])
