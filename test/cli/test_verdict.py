@@ -131,6 +131,13 @@ def test_an_evaluation_is_judged_alike_in_any_unit(facts, words):
     assert judged(evaluation_of(*facts, unit=1000.0)).word == words[0]
 
 
+def test_what_is_not_useful_needs_other_training_and_no_other_input():
+    found = evaluation_of(0.1, 0.0)
+    found.runs[0].causes = ['not_useful'] * len(found.runs[0].published)
+    found.runs[0].reasons = {'not_useful': 'lost: it errs: drive more laps'}
+    assert judged(found).next == 'drive more laps'
+
+
 def test_the_worst_place_is_named_what_was_trained_on_is_no_proof_nor_are_few_positions():
     found = evaluation_of(0.1)
     worst = 'Worst around (4.0, 0.4), where half of the errors exceed 20 cm: good.'
