@@ -21,7 +21,6 @@ from two_manifold_ros.comparison.comparing import (
 )
 from two_manifold_ros.comparison.rivals import methods_named, NAMES
 from two_manifold_ros.errors import InputError
-from two_manifold_ros.inspection.shared_places import sort_by_route
 from two_manifold_ros.progress import Progress
 from two_manifold_ros.training.settings import TrainingSettings
 from two_manifold_ros.typing import Table
@@ -120,12 +119,7 @@ def _plan(args: Namespace) -> Plan:
         raise InputError(msg)
     # Read in one go, so that positions of satellites share one plane.
     every = Namespace(**{**vars(args), 'bags': [*args.bags, *followed]})
-    recordings = options.in_step(options.recordings_of(every), args)
-    routes = sort_by_route(recordings)
-    if len(routes) > 1:
-        listed = '; '.join(', '.join(each.name for each in group) for group in routes.values())
-        msg = f'the bags are of {len(routes)} routes ({listed}): compare each route by itself'
-        raise InputError(msg)
+    recordings = options.of_one_route(every)
     if alone:
         return plan_share(recordings[0], settings, SHARE if args.share is None else args.share)
     cut = len(recordings) - max(len(followed), 1)

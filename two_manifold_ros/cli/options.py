@@ -369,6 +369,18 @@ def recordings_of(
     return named if model is None else [in_plane_of(model, each) for each in named]
 
 
+def of_one_route(args: Namespace) -> list[Recording]:
+    """Read the bags with positions in step, and refuse those of several routes."""
+    from two_manifold_ros.inspection.shared_places import sort_by_route  # noqa: PLC0415 - as above
+
+    recordings = in_step(recordings_of(args), args)
+    routes = sort_by_route(recordings)
+    if len(routes) > 1:
+        listed = '; '.join(', '.join(each.name for each in group) for group in routes.values())
+        raise InputError(f'the bags are of {len(routes)} routes ({listed}): take each by itself')
+    return recordings
+
+
 def in_step(
     recordings: Sequence[Recording], args: Namespace, trained: str = ''
 ) -> list[Recording]:

@@ -13,7 +13,7 @@ import time
 from traceback import print_exception
 from typing import Any
 
-from two_manifold_ros.cli.options import add, answer, in_step, recordings_of
+from two_manifold_ros.cli.options import add, answer, of_one_route
 from two_manifold_ros.errors import InputError
 from two_manifold_ros.experiments.experiment import (
     ALL,
@@ -81,7 +81,7 @@ def run(args: Namespace) -> int:
         answer(args, content, lines)
         return 0
     chosen = _chosen(args)
-    args.recordings = in_step(recordings_of(args), args) if args.bags else []
+    args.recordings = of_one_route(args) if args.bags else []
     folder = Path(args.output)
     folder.mkdir(parents=True, exist_ok=True)
     done: list[dict[str, Any]] = []
