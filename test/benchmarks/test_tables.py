@@ -47,7 +47,7 @@ def test_every_section_is_on_the_page_with_its_command_and_its_columns():
     for name, (title, _) in bench_results.SECTIONS.items():
         _, _, section = page.partition(f'\n## {title}\n')
         assert f'`./run bench results {name}`' in section.partition('\n## ')[0], name
-    for head in (bench_results.ACCURACY, f'case, learner, {ADAPTATION}', LAPS):
+    for head in (bench_results.ACCURACY, f'case, {ADAPTATION}', LAPS):
         assert table(head, [], aligned=False) in page
 
 

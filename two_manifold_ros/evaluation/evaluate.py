@@ -307,7 +307,8 @@ def run_filter(
         seconds.append(took)
         # After a reset the window fills again; only the first filling is passed over, also where
         # a fix makes it known before.
-        if kept or (estimate.status is not Status.FILLING and len(seconds) >= head.window):
+        full = fixes_s is None or len(seconds) >= head.window
+        if kept or (full and estimate.status is not Status.FILLING):
             kept.append(as_the_node(live, estimate))
     positions = np.full((len(kept), len(head.horizons), 2), np.nan)
     covariances = np.full((*positions.shape, 2), np.nan)
