@@ -31,9 +31,6 @@ Spread of the logarithm of the speed ratio above which a lane is driven: a step 
 speed, of a slow lap, has .35 at most, one to .4 of it, of a lane, .46.
 """
 
-MOVES = 0.5
-"""Probability of standing from which on nothing is compared, as it then rather stands."""
-
 UNSEEN = 0.1
 """Share of the variance along the route by which a straight, or a start, speaks for the route."""
 
@@ -64,8 +61,8 @@ def compare(
                 apart = ratios[i, h] - 1.0
                 for k in range(len(expected)):
                     expected[k] += chance * (means[i, k] + apart * slopes[i, k])
-    # Standing it meets no bends; one that rather stands does not move the means in a long stop.
-    if total > 0.0 and stands < MOVES:
+    # A standing vehicle meets no bends, and in a long stop even a small chance to move adds up.
+    if total > stands:
         gain *= 1.0 - stands
         moments *= 1.0 - gain
         kept = gain * (1.0 - gain)
