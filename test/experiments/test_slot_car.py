@@ -106,7 +106,7 @@ def test_recordings_are_cut_in_the_shares_of_the_paper_and_nothing_is_longer_tha
         ([slow], 5.0, 60, (40, 140)),
     ):
         runs = paper.on(recordings)
-        assert (runs.trials, runs.slack, runs.extents) == (1, None, extents)
+        assert (runs.trials, runs.extents) == (1, extents)
         assert runs.settings.rate_hz == hz
         assert runs.settings.window == window
         assert runs.settings.horizons[-1] == round(window / 1.5)
@@ -122,7 +122,7 @@ def test_recordings_are_cut_in_the_shares_of_the_paper_and_nothing_is_longer_tha
 
 
 def test_on_recordings_the_order_is_counted_by_horizons_and_has_no_limit():
-    runs = slot_car.SlotCarRuns(slack=None, recordings=(None,))
+    runs = slot_car.SlotCarRuns(recordings=(None,))
     claims = slot_car.score(runs, [comparison_of({**ERRORS, 'manifold': (2.5, 9.0)}, READINGS)])
     assert all(claim.passed is claim.limit is None for claim in claims)
     said = {
