@@ -181,7 +181,7 @@ def _sentences(evaluation: Evaluation, route: str) -> Iterator[str]:
         took = wrong + samples.get('fixes_agreeing', 0)
         yield (
             f'the filter got {fixes} position fixes, of the positions that it is compared with; '
-            f'it took {took}, as only a map does, and {wrong} of these contradicted it'
+            f'it took {took} (without a map it takes none), and {wrong} of these contradicted it'
         )
     if count := samples.get(UNUSABLE, 0):
         yield (

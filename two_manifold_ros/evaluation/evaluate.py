@@ -305,8 +305,8 @@ def run_filter(
     seconds: list[float] = []
     for estimate, took in estimates_along(live, recording, progress, fixes_s=fixes_s):
         seconds.append(took)
-        # After a reset the window fills again; only the first filling is passed over, also where
-        # a fix makes it known before.
+        # After a reset the window fills again; errors leave out the first filling alone, also if
+        # the filter publishes before, after a fix.
         full = fixes_s is None or len(seconds) >= head.window
         if kept or (full and estimate.status is not Status.FILLING):
             kept.append(as_the_node(live, estimate))

@@ -220,8 +220,8 @@ class _Stream:
         known_s: float = 0.0,
         progress: Callable[[str, float], None] = lambda *_: None,
     ) -> tuple[Floats, Bools]:
-        """Feed a span of the stream; return errors (T,), NaN without truth, and what is valid."""
-        # Each is of the truth at its own stamp; where none is usable the mean position counts.
+        """Feed a span; return errors (T,), NaN without truth, and which are valid."""
+        # An estimate is compared with the truth at its stamp; the mean position stands for none.
         errors, published = mean.copy(), np.zeros(len(mean), dtype=np.bool_)
         for index, recording in enumerate(self.recordings):
             looks = np.flatnonzero(self.drives == index)

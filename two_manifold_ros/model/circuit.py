@@ -309,7 +309,7 @@ def _usual_lap(places: Places) -> Ints:
     first, last = order[again], order[again + 1]
     took = places.times[last] - places.times[first]
     ranked = np.argsort(took, kind='stable')
-    # A lap is the way back of which is most time: spins and pit lanes count by what they last.
+    # The median by time driven, in which short spins and pit lanes count little.
     spent = np.cumsum(took[ranked])
     usual = took[ranked[np.searchsorted(spent, 0.5 * spent[-1])]]
     like_one = np.abs(took / usual - 1.0) <= LIKE_A_LAP

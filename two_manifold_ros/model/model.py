@@ -654,7 +654,7 @@ def _shared_channels(members: Sequence[RouteModel]) -> Channels:
         np.array([getattr(each, name) for each in own]) for name in ('mean', 'scale', 'limit')
     )
     mean = means.mean(axis=0)
-    # In range is what is for one that uses the channel.
+    # A value is in range if it is in the range of a map that uses the channel.
     reach = np.where(lives, limits + np.abs(means - mean), 0.0).max(axis=0)
     return replace(
         own[0],

@@ -248,7 +248,7 @@ def learn_sensor(
 
 
 def _shifts_between(readings: Floats, visited: Ints, drive_of: Ints) -> Floats:
-    """Return what readings (V, d) are off from drive to drive: standard deviations (d,)."""
+    """Return the standard deviations (d,) of the offsets of readings (V, d) between drives."""
     drives, index = np.unique(drive_of, return_inverse=True)
     offsets = np.zeros((len(drives), readings.shape[1]))
     # Drives over other parts of the route see other places: some rounds tell both apart.
